@@ -8,21 +8,26 @@ static const char *const pool_name[DCSR_I_POOLS] = {"matrices", "temporary work"
 /* -- Failing on purpose
  * ------------------------------------------------------------------------------------------ */
 
+/* Counting for all threads would cost each allocation a line of memory that they share. */
+static atomic_bool counting;
 static _Atomic uint64_t allocations;
 static _Atomic uint64_t fail_from = UINT64_MAX; /* the number of the first allocation that fails */
 
 void dcsr_i_fail_allocations_after(long n)
 {
+    atomic_store(&counting, true);
     atomic_store(&fail_from, n < 0 ? UINT64_MAX : atomic_load(&allocations) + (uint64_t)n);
 }
 
 uint64_t dcsr_i_allocations(void)
 {
+    atomic_store(&counting, true);
     return atomic_load(&allocations);
 }
 
 static bool allowed(void)
 {
+    if (!atomic_load_explicit(&counting, memory_order_relaxed)) return true;
     uint64_t number = atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
     return number < atomic_load_explicit(&fail_from, memory_order_relaxed);
 }
@@ -74,7 +79,8 @@ static dcsr_status count(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes
                                (unsigned long long)beyond);
     } while (!atomic_compare_exchange_weak_explicit(&context->total, &before, total, memory_order_relaxed,
                                                     memory_order_relaxed));
-    atomic_fetch_add_explicit(&context->used[pool], bytes, memory_order_relaxed);
+    if (pool != DCSR_I_MATRIX)
+        atomic_fetch_add_explicit(&context->temporary[pool], bytes, memory_order_relaxed);
     uint64_t peak = atomic_load_explicit(&context->peak, memory_order_relaxed);
     while (total > peak && !atomic_compare_exchange_weak_explicit(
                                &context->peak, &peak, total, memory_order_relaxed, memory_order_relaxed)) {
@@ -85,8 +91,20 @@ static dcsr_status count(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes
 static void uncount(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes)
 {
     if (!context) return;
-    atomic_fetch_sub_explicit(&context->used[pool], bytes, memory_order_relaxed);
+    if (pool != DCSR_I_MATRIX)
+        atomic_fetch_sub_explicit(&context->temporary[pool], bytes, memory_order_relaxed);
     atomic_fetch_sub_explicit(&context->total, bytes, memory_order_relaxed);
+}
+
+uint64_t dcsr_i_used(const dcsr_context *context, dcsr_i_pool pool)
+{
+    if (pool != DCSR_I_MATRIX) return atomic_load(&context->temporary[pool]);
+    uint64_t rest = atomic_load(&context->total);
+    for (int p = 0; p < DCSR_I_POOLS; p++) {
+        const uint64_t other = atomic_load(&context->temporary[p]);
+        rest = rest > other ? rest - other : 0; /* more may have been taken since the total was read */
+    }
+    return rest;
 }
 
 dcsr_status dcsr_i_charge(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes)

@@ -41,6 +41,9 @@ void dcsr_i_free(dcsr_context *context, dcsr_i_pool pool, void *block, size_t co
 dcsr_status dcsr_i_charge(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes);
 void dcsr_i_uncharge(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes);
 
+/* Bytes in use of a pool, about so many while others take some. */
+uint64_t dcsr_i_used(const dcsr_context *context, dcsr_i_pool pool);
+
 /* Of a memory limit a part is set aside for calls that ask, or make room (context.h). What the calling thread
  * takes from here on may come from it: none, as at first, half or all of it. Returns what it was before, to
  * go back to that. */
@@ -52,7 +55,7 @@ typedef enum dcsr_i_set_aside {
 dcsr_i_set_aside dcsr_i_use_set_aside(dcsr_i_set_aside part);
 
 /* Tests: the (n+1)-th allocation or commit from now fails, and all after it until called again; negative:
- * none does. dcsr_i_allocations() counts them since the start. Process-wide. */
+ * none does. dcsr_i_allocations(): how many there have been since either was first called. Process-wide. */
 void dcsr_i_fail_allocations_after(long n);
 uint64_t dcsr_i_allocations(void);
 

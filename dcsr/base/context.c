@@ -135,9 +135,9 @@ dcsr_status dcsr_context_get_info(dcsr_context *context, dcsr_context_info *info
     info->built_for = dcsr_i_device_gpu ? dcsr_i_device_gpu->built_for() : "cpu";
     info->allocator = dcsr_i_allocator_name();
     info->memory_limit = context->memory_limit == UINT64_MAX ? 0 : context->memory_limit;
-    info->matrix_bytes = atomic_load(&context->used[DCSR_I_MATRIX]);
+    info->matrix_bytes = dcsr_i_used(context, DCSR_I_MATRIX);
     for (int pool = 0; pool < DCSR_I_POOLS; pool++)
-        if (pool != DCSR_I_MATRIX) info->scratch_bytes += atomic_load(&context->used[pool]);
+        if (pool != DCSR_I_MATRIX) info->scratch_bytes += dcsr_i_used(context, (dcsr_i_pool)pool);
     info->peak_bytes = atomic_load(&context->peak);
     if (context->cuda) dcsr_i_device_gpu->describe(info, context);
     dcsr_i_allocator_usage(&info->allocator_active, &info->allocator_resident);

@@ -59,14 +59,22 @@ struct dcsr_context {
     int idle_streams[2];
 
     /* Written by every allocation, so on a cache line of their own. */
-    _Alignas(64) _Atomic uint64_t used[DCSR_I_POOLS];
-    _Atomic uint64_t total; /* of all pools: what the limit is for */
+    _Alignas(64) _Atomic uint64_t total; /* of all pools: what the limit is for */
     _Atomic uint64_t peak;
+    _Atomic uint64_t temporary[DCSR_I_POOLS]; /* of each but that of matrices, which has the rest */
 };
 
 /* DCSR_OK when the context may be used; INVALID_ARGUMENT for NULL, CONTEXT_DESTROYED once it is closed,
  * DEVICE once its device has failed, or in a child of the process that opened it; with the error set. */
 dcsr_status dcsr_i_context_check(const dcsr_context *context);
+
+/* Gives up one of an object's references; true: it was the last. Who is alone needs no atomic subtraction, since only
+ * who has a reference can take another. */
+static inline bool dcsr_i_give_up(_Atomic uint64_t *references)
+{
+    return atomic_load_explicit(references, memory_order_acquire) == 1 ||
+           atomic_fetch_sub(references, 1) == 1;
+}
 
 void dcsr_i_context_retain(dcsr_context *context);
 void dcsr_i_context_release(dcsr_context *context);

@@ -33,17 +33,18 @@ static uint64_t blocks_for(const dcsr_i_arena *arena, uint64_t entries)
 static void forbid(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
 {
     if (arena->in_heap) return;
-    dcsr_i_mapping_forbid(&arena->space->column_memory, begin * sizeof *arena->columns,
+    dcsr_i_mapping_forbid(&arena->space->reserved->columns, begin * sizeof *arena->columns,
                           entries * sizeof *arena->columns);
-    dcsr_i_mapping_forbid(&arena->space->value_memory, begin * arena->value_size,
+    dcsr_i_mapping_forbid(&arena->space->reserved->values, begin * arena->value_size,
                           entries * arena->value_size);
 }
 static void allow(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
 {
     if (arena->in_heap) return;
-    dcsr_i_mapping_allow(&arena->space->column_memory, begin * sizeof *arena->columns,
+    dcsr_i_mapping_allow(&arena->space->reserved->columns, begin * sizeof *arena->columns,
                          entries * sizeof *arena->columns);
-    dcsr_i_mapping_allow(&arena->space->value_memory, begin * arena->value_size, entries * arena->value_size);
+    dcsr_i_mapping_allow(&arena->space->reserved->values, begin * arena->value_size,
+                         entries * arena->value_size);
 }
 
 /* A retired block is not free before its extent is, even when nothing in it is in use any more. */
@@ -55,14 +56,14 @@ static bool is_free(const dcsr_i_block *block)
 /* Address space for both arrays, or none. */
 static dcsr_status reserve(dcsr_i_arena *arena, uint64_t blocks)
 {
-    dcsr_i_space *space = arena->space;
+    dcsr_i_reserved *reserved = arena->space->reserved;
     dcsr_context *context = arena->context;
-    DCSR_TRY(dcsr_i_mapping_reserve(&space->column_memory, context, column_bytes(arena, blocks),
+    DCSR_TRY(dcsr_i_mapping_reserve(&reserved->columns, context, column_bytes(arena, blocks),
                                     column_bytes(arena, 1)));
     if (!arena->value_size) return DCSR_OK;
-    dcsr_status status = dcsr_i_mapping_reserve(&space->value_memory, context, value_bytes(arena, blocks),
-                                                value_bytes(arena, 1));
-    if (status != DCSR_OK) dcsr_i_mapping_release(&space->column_memory);
+    dcsr_status status =
+        dcsr_i_mapping_reserve(&reserved->values, context, value_bytes(arena, blocks), value_bytes(arena, 1));
+    if (status != DCSR_OK) dcsr_i_mapping_release(&reserved->columns);
     return status;
 }
 
@@ -71,15 +72,20 @@ static dcsr_status reserve_some(dcsr_i_arena *arena)
 {
     dcsr_i_space *space = arena->space;
     enum { FEW = 1 << 24 }; /* entries */
+    space->reserved = dcsr_i_calloc(arena->context, DCSR_I_MATRIX, 1, sizeof *space->reserved);
+    if (!space->reserved) return DCSR_ERROR_OUT_OF_MEMORY;
     for (dcsr_status status; (status = reserve(arena, space->limit)) != DCSR_OK; space->limit /= 2)
-        if (space->limit << arena->shift < FEW) return status;
+        if (space->limit << arena->shift < FEW) {
+            dcsr_i_space_unreserve(space);
+            return status;
+        }
     return DCSR_OK;
 }
 
 static void use_mapping(dcsr_i_arena *arena)
 {
-    arena->columns = (uint32_t *)arena->space->column_memory.start;
-    arena->values = arena->space->value_memory.start;
+    arena->columns = (uint32_t *)arena->space->reserved->columns.start;
+    arena->values = arena->space->reserved->values.start;
 }
 
 dcsr_status dcsr_i_arena_init(dcsr_i_arena *arena, dcsr_i_space *space, size_t value_size)
@@ -90,7 +96,7 @@ dcsr_status dcsr_i_arena_init(dcsr_i_arena *arena, dcsr_i_space *space, size_t v
                             .value_size = value_size,
                             .shift = context->cuda ? CUDA_SHIFT : CPU_SHIFT};
     arena->in_heap = !context->cuda;
-    atomic_fetch_add(&space->references, 1);
+    atomic_store_explicit(&space->references, 2, memory_order_relaxed); /* nobody else knows it yet */
     space->arenas = 1;
     space->limit = context->reserve_bytes / (column_bytes(arena, 1) + value_bytes(arena, 1));
     if (space->limit > DCSR_I_MOST_PLACES >> arena->shift) space->limit = DCSR_I_MOST_PLACES >> arena->shift;
@@ -162,9 +168,9 @@ static dcsr_status grow(dcsr_i_arena *arena, uint64_t top)
     if (top > space->limit)
         return dcsr_i_fail(
             DCSR_ERROR_OUT_OF_MEMORY,
-            "growing a matrix: its address space of %llu bytes is used up; create the context with a "
+            "growing a matrix: its address space of %llu entries is used up; create the context with a "
             "larger reserve_bytes",
-            (unsigned long long)(space->column_memory.length + space->value_memory.length));
+            (unsigned long long)(space->limit << arena->shift));
     const uint64_t before = space->block_capacity;
     if (top <= before) return DCSR_OK;
     dcsr_i_block *held = space->block == &space->first ? NULL : space->block;
@@ -189,13 +195,14 @@ static dcsr_status grow(dcsr_i_arena *arena, uint64_t top)
 static dcsr_status populate(dcsr_i_arena *arena, uint64_t first, uint64_t count)
 {
     dcsr_i_space *space = arena->space;
-    DCSR_TRY(dcsr_i_mapping_populate(&space->column_memory, column_bytes(arena, first),
+    DCSR_TRY(dcsr_i_mapping_populate(&space->reserved->columns, column_bytes(arena, first),
                                      column_bytes(arena, count)));
     if (!arena->value_size) return DCSR_OK;
-    dcsr_status status =
-        dcsr_i_mapping_populate(&space->value_memory, value_bytes(arena, first), value_bytes(arena, count));
+    dcsr_status status = dcsr_i_mapping_populate(&space->reserved->values, value_bytes(arena, first),
+                                                 value_bytes(arena, count));
     if (status != DCSR_OK)
-        dcsr_i_mapping_discard(&space->column_memory, column_bytes(arena, first), column_bytes(arena, count));
+        dcsr_i_mapping_discard(&space->reserved->columns, column_bytes(arena, first),
+                               column_bytes(arena, count));
     return status;
 }
 
@@ -208,11 +215,10 @@ static dcsr_status leave_heap(dcsr_i_arena *arena)
     DCSR_TRY(reserve_some(arena));
     dcsr_status status = populate(arena, 0, space->top);
     if (status != DCSR_OK) {
-        dcsr_i_mapping_release(&space->column_memory);
-        dcsr_i_mapping_release(&space->value_memory);
+        dcsr_i_space_unreserve(space);
         return status;
     }
-    dcsr_i_home_move(arena, (uint32_t *)space->column_memory.start, space->value_memory.start, NULL);
+    dcsr_i_home_move(arena, (uint32_t *)space->reserved->columns.start, space->reserved->values.start, NULL);
     arena->in_heap = false;
     forbid(arena, arena->open, arena->open_end - arena->open);
     return DCSR_OK;
@@ -313,15 +319,15 @@ static void trim_locked(dcsr_i_arena *arena, uint64_t kept)
     if (arena->in_heap) return;
     for (uint64_t end = space->limit, b = space->top;; end = b) {
         while (b && is_free(&space->block[b - 1])) b--;
-        uint64_t there = space->column_memory.bytes / column_bytes(arena, 1),
+        uint64_t there = space->reserved->columns.bytes / column_bytes(arena, 1),
                  used = space->top - space->free_blocks;
         if (there <= used + kept) return;
         const uint64_t last = end < space->top ? end : space->top, excess = there - used - kept,
                        first = kept && last - b > excess ? last - excess : b;
-        dcsr_i_mapping_discard(&space->column_memory, column_bytes(arena, first),
+        dcsr_i_mapping_discard(&space->reserved->columns, column_bytes(arena, first),
                                column_bytes(arena, end - first));
         if (arena->value_size)
-            dcsr_i_mapping_discard(&space->value_memory, value_bytes(arena, first),
+            dcsr_i_mapping_discard(&space->reserved->values, value_bytes(arena, first),
                                    value_bytes(arena, end - first));
         while (b && !is_free(&space->block[b - 1])) b--;
         if (!b) return;

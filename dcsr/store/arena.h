@@ -67,18 +67,23 @@ typedef struct dcsr_i_home {
     void *user;
 } dcsr_i_home;
 
+/* Address space for both arrays. */
+typedef struct dcsr_i_reserved {
+    dcsr_i_mapping columns, values;
+} dcsr_i_reserved;
+
 /* Blocks and mapping, which arenas may share. It is part of a larger object, which lasts as long as it. */
 typedef struct dcsr_i_space {
     dcsr_context *context;
     _Atomic uint64_t references;              /* the arenas in it, and the object that it is part of */
     void (*free)(struct dcsr_i_space *space); /* frees that object; NULL: nothing does */
     pthread_mutex_t lock;
-    uint64_t arenas; /* in it */
-    uint64_t limit;  /* blocks that fit the reservation */
-    uint64_t top;    /* blocks ever used */
-    dcsr_i_mapping column_memory, value_memory;
-    dcsr_i_block *block; /* `block_capacity` of them */
-    dcsr_i_block first;  /* where they are as long as one suffices */
+    uint64_t arenas;           /* in it */
+    uint64_t limit;            /* blocks that fit the reservation */
+    uint64_t top;              /* blocks ever used */
+    dcsr_i_reserved *reserved; /* NULL as long as all is in the heap */
+    dcsr_i_block *block;       /* `block_capacity` of them */
+    dcsr_i_block first;        /* where they are as long as one suffices */
     uint64_t block_capacity;
     uint64_t free_blocks; /* below top */
     uint64_t search;      /* where the next search for a free extent begins */
@@ -90,10 +95,10 @@ typedef struct dcsr_i_arena {
     uint32_t *_Atomic columns; /* the two change together only for who changes the matrix */
     char *_Atomic values;
     size_t value_size;
+    int shift;                /* a block is 2^shift entries */
     _Atomic bool in_heap;     /* then the space is not shared */
     dcsr_i_home *home, *left; /* where it is in the heap, or NULL; where it was, and somebody may read */
     uint64_t heap_bytes;      /* of both */
-    int shift;                /* a block is 2^shift entries */
     uint64_t owned;           /* blocks */
     uint64_t open, open_end;  /* entries of the open extent that are still to hand out */
     uint64_t used;            /* entries handed out, slack included */
@@ -122,6 +127,9 @@ dcsr_status dcsr_i_arena_leave_heap(dcsr_i_arena *arena);
 /* Frees the homes that were left: nobody reads there any more. Likewise. */
 void dcsr_i_arena_drop_left(dcsr_i_arena *arena);
 
+/* ---- arena_info.c, for arena.c ---- */
+/* Gives back the address space. */
+void dcsr_i_space_unreserve(dcsr_i_space *space);
 /* ---- arena_home.c, for arena.c: with the lock ---- */
 size_t dcsr_i_home_bytes(const dcsr_i_home *home, size_t value_size);
 /* Whether the home has places up to `end`; how many a larger one has, 0: none is that large. */

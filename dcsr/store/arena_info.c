@@ -11,13 +11,21 @@ void dcsr_i_space_init(dcsr_i_space *space, dcsr_context *context, void (*free)(
     pthread_mutex_init(&space->lock, NULL);
 }
 
+void dcsr_i_space_unreserve(dcsr_i_space *space)
+{
+    if (!space->reserved) return;
+    dcsr_i_mapping_release(&space->reserved->columns);
+    dcsr_i_mapping_release(&space->reserved->values);
+    dcsr_i_free(space->context, DCSR_I_MATRIX, space->reserved, 1, sizeof *space->reserved);
+    space->reserved = NULL;
+}
+
 void dcsr_i_space_release(dcsr_i_space *space)
 {
-    if (atomic_fetch_sub(&space->references, 1) != 1) return;
+    if (!dcsr_i_give_up(&space->references)) return;
     if (space->block != &space->first)
         dcsr_i_free(space->context, DCSR_I_MATRIX, space->block, space->block_capacity, sizeof *space->block);
-    dcsr_i_mapping_release(&space->column_memory);
-    dcsr_i_mapping_release(&space->value_memory);
+    dcsr_i_space_unreserve(space);
     pthread_mutex_destroy(&space->lock);
     if (space->free) space->free(space);
 }
@@ -76,7 +84,9 @@ uint64_t dcsr_i_arena_bytes(dcsr_i_arena *arena)
     const dcsr_i_space *space = arena->space;
     uint64_t bytes = arena->heap_bytes;
     if (space->arenas == 1) {
-        bytes += dcsr_i_mapping_bytes(&space->column_memory) + dcsr_i_mapping_bytes(&space->value_memory);
+        if (space->reserved)
+            bytes += dcsr_i_mapping_bytes(&space->reserved->columns) +
+                     dcsr_i_mapping_bytes(&space->reserved->values) + sizeof *space->reserved;
         if (space->block != &space->first) bytes += space->block_capacity * sizeof *space->block;
     } else {
         bytes += (arena->owned << arena->shift) * (sizeof *arena->columns + arena->value_size);
@@ -103,7 +113,7 @@ uint64_t dcsr_i_arena_idle_memory(dcsr_i_arena *arena)
 {
     dcsr_i_space *space = arena->space;
     pthread_mutex_lock(&space->lock);
-    const uint64_t there = space->column_memory.bytes / sizeof *arena->columns,
+    const uint64_t there = space->reserved ? space->reserved->columns.bytes / sizeof *arena->columns : 0,
                    used = (space->top - space->free_blocks) << arena->shift;
     pthread_mutex_unlock(&space->lock);
     return there > used ? there - used : 0;

@@ -202,10 +202,27 @@ static dcsr_status queue(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_tick
                          dcsr_i_operation **here)
 {
     if (e->on_device && e->n) return queue_device(matrix, e, ticket, here);
-    if (e->n == 1 && !ticket && is_awaited(matrix) && dcsr_i_apply_in_place(matrix, e)) return DCSR_OK;
     dcsr_i_operation *last = is_staged(matrix, e) ? NULL : joinable(matrix, e);
     if (last) return join(matrix, last, e, ticket);
     return e->n <= SMALL_BATCH ? queue_small(matrix, e, ticket, here) : queue_large(matrix, e, ticket, here);
+}
+
+static dcsr_status queue_or_apply(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
+{
+    dcsr_i_operation *here = NULL;
+    pthread_mutex_lock(&matrix->queue.lock);
+    dcsr_status status = wait_for_room(matrix, e);
+    if (status == DCSR_OK) status = queue(matrix, e, ticket, &here);
+    pthread_mutex_unlock(&matrix->queue.lock);
+    if (here) dcsr_i_queue_apply_here(matrix, here);
+    return status;
+}
+
+/* Whether it is worth asking for a change in place, which leaves no operation that a ticket could hold, and makes no
+ * version that could have a tag. */
+static bool is_in_place(const dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
+{
+    return e->n == 1 && !ticket && !e->tag && !e->on_device && is_awaited(matrix);
 }
 
 static dcsr_status queue_entries(dcsr_matrix *matrix, dcsr_i_entries *e, dcsr_ticket **ticket)
@@ -222,12 +239,9 @@ static dcsr_status queue_entries(dcsr_matrix *matrix, dcsr_i_entries *e, dcsr_ti
     if (dcsr_i_ticket_has_waited()) dcsr_i_queue_is_awaited(&matrix->queue); /* whichever ticket it was */
     dcsr_i_set_aside before =
         dcsr_i_use_set_aside(e->kind == DCSR_I_REMOVE ? DCSR_I_HALF_SET_ASIDE : DCSR_I_NOT_SET_ASIDE);
-    dcsr_i_operation *here = NULL;
-    pthread_mutex_lock(&matrix->queue.lock);
-    dcsr_status status = wait_for_room(matrix, e);
-    if (status == DCSR_OK) status = queue(matrix, e, ticket, &here);
-    pthread_mutex_unlock(&matrix->queue.lock);
-    if (here) dcsr_i_queue_apply_here(matrix, here);
+    dcsr_status status = is_in_place(matrix, e, ticket) && dcsr_i_apply_in_place(matrix, e)
+                             ? DCSR_OK
+                             : queue_or_apply(matrix, e, ticket);
     dcsr_i_use_set_aside(before);
     return status;
 }

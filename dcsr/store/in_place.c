@@ -5,7 +5,7 @@
 /* An insertion looks for its column in a row of so many entries at most, or in one that ascends, and combines; in
  * others it is appended unseen, as by any batch. A batch that removes looks in rows of so many; in longer ones a
  * tombstone costs less. Rows of so many are moved. Other changes have to look, and do so here up to the last number:
- * the locks are held. */
+ * the lock is held. */
 enum { LOOKED_THROUGH = 64, REMOVED_FROM = 1024, MOVED = 4096, MOST_LOOKED_THROUGH = 1 << 16 };
 
 /* The row of an entry. */
@@ -29,12 +29,29 @@ typedef struct found {
 
 /* ---- Looking ---- */
 
+/* Whether no column stands in the row twice, or is deleted. */
+static bool is_resolved(const place *at)
+{
+    return at->matrix->policy != DCSR_POLICY_KEEP &&
+           !((at->page->duplicates | at->page->tombstones) & at->bit);
+}
+
+/* The first place of a column; false: it is not there. */
+static inline bool find_first(const place *at, uint32_t column, uint64_t *i)
+{
+    return dcsr_i_find_in_pieces(at->matrix->arena.columns, at->pieces, at->count,
+                                 at->page->ascending & at->bit, column, i);
+}
+
 static found find(const place *at, uint32_t column)
 {
     found result = {0};
     const uint32_t *columns = at->matrix->arena.columns;
-    const bool resolved =
-        at->matrix->policy != DCSR_POLICY_KEEP && !((at->page->duplicates | at->page->tombstones) & at->bit);
+    if (is_resolved(at)) {
+        result.count = find_first(at, column, &result.first);
+        result.last = result.first;
+        return result;
+    }
     for (int k = 0; k < at->count; k++) {
         const uint64_t end = at->pieces[k].begin + at->pieces[k].length;
         uint64_t i =
@@ -43,7 +60,6 @@ static found find(const place *at, uint32_t column)
             if (!result.count++) result.first = i;
             result.last = i;
             result.tombstones |= (columns[i] & DCSR_I_TOMBSTONE) != 0;
-            if (resolved) return result;
         }
     }
     return result;
@@ -126,7 +142,7 @@ static bool make_room(place *at, uint32_t column, uint64_t *to)
 static void write_value(const place *at, uint64_t to, const void *value)
 {
     size_t size = at->matrix->value_size;
-    if (value) memcpy(at->matrix->arena.values + to * size, value, size);
+    if (value) dcsr_i_copy_one(at->matrix->arena.values + to * size, value, size);
 }
 
 static bool append(place *at, uint32_t column, const void *value)
@@ -218,7 +234,7 @@ static bool is_shared(const place *at)
     return false;
 }
 
-/* Finds the row, with both locks; false where it is not to be changed here. */
+/* Finds the row, with the lock; false where it is not to be changed here. */
 static bool open(place *at, dcsr_matrix *matrix, uint64_t row, uint64_t col)
 {
     dcsr_i_table *table = matrix->versions.current;
@@ -227,10 +243,16 @@ static bool open(place *at, dcsr_matrix *matrix, uint64_t row, uint64_t col)
     dcsr_i_row_page *page =
         directory ? directory->page[row >> DCSR_I_PAGE_SHIFT & (DCSR_I_DIRECTORY_PAGES - 1)] : NULL;
     if (!page) return false;
-    unsigned r = row & (DCSR_I_PAGE_ROWS - 1);
-    *at = (place){.matrix = matrix, .table = table, .page = page, .r = r, .bit = (uint64_t)1 << r};
+    const unsigned r = row & (DCSR_I_PAGE_ROWS - 1);
+    /* One by one: clearing the room for pieces would take as long as all else. */
+    at->matrix = matrix;
+    at->table = table;
+    at->page = page;
+    at->r = r;
+    at->bit = (uint64_t)1 << r;
     at->length = page->length[r];
     at->count = dcsr_i_row_pieces(page, r, at->pieces);
+    at->stays = false;
     return at->length < MOST_LOOKED_THROUGH && !is_shared(at);
 }
 
@@ -258,6 +280,12 @@ static bool insert(place *at, uint32_t column, const void *value)
 
 static bool set(place *at, uint32_t column, const void *value)
 {
+    if (is_resolved(at)) {
+        uint64_t i;
+        if (!find_first(at, column, &i)) return append(at, column, value);
+        write_value(at, i, value);
+        return true;
+    }
     found f = find(at, column);
     if (!f.count) return append(at, column, value);
     at->matrix->arena.columns[f.first] = column;
@@ -274,35 +302,8 @@ static bool removes(place *at, uint32_t column, bool *was_there)
     return true;
 }
 
-/* The locks, and what is shared with publishing a version (version.c). */
-typedef bool change(place *at, void *user);
-
-static bool apply(dcsr_matrix *matrix, uint64_t row, uint64_t col, change *does, void *user)
-{
-    if (!matrix->engine->in_place || matrix->transpose.maintained || matrix->queue.journal ||
-        !dcsr_i_queue_is_free(&matrix->queue))
-        return false;
-    dcsr_i_csr *cached[DCSR_I_CACHED];
-    bool caches = false;
-    place at;
-    pthread_mutex_lock(&matrix->versions.lock);
-    bool done = open(&at, matrix, row, col) && does(&at, user);
-    if (done && !at.stays) {
-        at.page->born = ++at.table->version;
-        for (int i = 0; i < DCSR_I_CACHED; i++) caches |= matrix->versions.cached[i] != NULL;
-        if (caches) {
-            memcpy(cached, matrix->versions.cached, sizeof cached);
-            memset(matrix->versions.cached, 0, sizeof matrix->versions.cached);
-        }
-        if (matrix->arena.left) dcsr_i_arena_drop_left(&matrix->arena);
-    }
-    pthread_mutex_unlock(&matrix->versions.lock);
-    for (int i = 0; caches && i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
-    return done;
-}
-
-/* One batch of one entry more. All who count batches have the queue's lock, so that two additions suffice that are not
- * atomic; each would take as long as a lock. */
+/* One batch of one entry more. Who counts batches has the turn, or is here, with the lock: so two additions suffice
+ * that are not atomic. */
 static void count_one(dcsr_matrix *matrix, bool removes)
 {
     _Atomic uint64_t *entries = removes ? &matrix->counts.removed : &matrix->counts.inserted,
@@ -310,6 +311,46 @@ static void count_one(dcsr_matrix *matrix, bool removes)
     for (int i = 0; i < 2; i++)
         atomic_store_explicit(totals[i], atomic_load_explicit(totals[i], memory_order_relaxed) + 1,
                               memory_order_relaxed);
+}
+
+/* What is cached of the version as it was. Without the lock. */
+static void forget(dcsr_i_csr *cached[DCSR_I_CACHED])
+{
+    for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
+}
+
+/* Whether the matrix is one that is changed here at all. */
+static bool is_simple(const dcsr_matrix *matrix)
+{
+    return matrix->engine->in_place && !matrix->transpose.maintained && !matrix->queue.journal;
+}
+
+/* The lock, and what is shared with publishing a version (version.c). */
+typedef bool change(place *at, void *user);
+
+static inline bool apply(dcsr_matrix *matrix, uint64_t row, uint64_t col, bool removes, change *does,
+                         void *user)
+{
+    if (!is_simple(matrix)) return false;
+    dcsr_i_versions *versions = &matrix->versions;
+    dcsr_i_csr *cached[DCSR_I_CACHED];
+    bool caches = false;
+    place at;
+    pthread_mutex_lock(&versions->lock);
+    bool done = dcsr_i_queue_is_idle(&matrix->queue) && open(&at, matrix, row, col) && does(&at, user);
+    if (done) {
+        count_one(matrix, removes);
+        if (!at.stays) at.page->born = ++at.table->version;
+        for (int i = 0; !at.stays && i < DCSR_I_CACHED; i++) caches |= versions->cached[i] != NULL;
+        if (caches) {
+            memcpy(cached, versions->cached, sizeof cached);
+            memset(versions->cached, 0, sizeof versions->cached);
+        }
+        if (matrix->arena.left) dcsr_i_arena_drop_left(&matrix->arena);
+    }
+    pthread_mutex_unlock(&versions->lock);
+    if (caches) forget(cached);
+    return done;
 }
 
 static bool apply_batch(place *at, void *user)
@@ -332,21 +373,11 @@ static bool apply_single(place *at, void *user)
 
 bool dcsr_i_apply_in_place(dcsr_matrix *matrix, const dcsr_i_entries *e)
 {
-    if (!apply(matrix, *e->rows, *e->cols, apply_batch, (void *)e)) return false;
-    count_one(matrix, e->kind == DCSR_I_REMOVE);
-    return true;
-}
-
-void dcsr_i_count_single(dcsr_matrix *matrix, const dcsr_i_single *one)
-{
-    pthread_mutex_lock(&matrix->queue.lock);
-    count_one(matrix, one->removes);
-    pthread_mutex_unlock(&matrix->queue.lock);
+    return apply(matrix, *e->rows, *e->cols, e->kind == DCSR_I_REMOVE, apply_batch, (void *)e);
 }
 
 bool dcsr_i_set_in_place(dcsr_matrix *matrix, dcsr_i_single *one)
 {
-    if (!apply(matrix, one->row, one->col, apply_single, one)) return false;
-    count_one(matrix, one->removes);
-    return true;
+    if (!one->removes && !one->value != !matrix->value_size) return false;
+    return apply(matrix, one->row, one->col, one->removes, apply_single, one);
 }

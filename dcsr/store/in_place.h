@@ -3,11 +3,12 @@
  * A change makes a new version beside the current one because somebody may hold that. Where nobody holds any
  * version, no reader can tell the difference, and a change of one entry is written where the entry is:
  *
- *      queue's lock       nothing waits and nobody has the turn, so nobody else changes the matrix
- *        versions' lock   nobody holds a version, and nobody can begin to
- *          find the row, look for the column, write; the version's number is one more
+ *      versions' lock     nobody holds a version, and nobody can begin to; nothing is queued that has not been
+ *                         applied, so nobody has the turn, and who takes it waits for the lock first
+ *        find the row, look for the column, write; the version's number is one more
  *
- * So there is nothing to copy, to retire or to publish, and no turn to take. The page keeps the version of its last
+ * So there is nothing to copy, to retire or to publish, and no turn to take: one lock, which reading one entry takes
+ * too. The page keeps the version of its last
  * change (`born`), by which snapshots know what has changed; what is cached by number is given up.
  *
  * Everything else goes the usual way: where a version is held, the transpose is maintained, a page or a segment page
@@ -28,11 +29,9 @@ typedef struct dcsr_i_single {
 } dcsr_i_single;
 
 /* Inserts or removes the batch's entry, its only one, as the policy says. False: it was not done, and is to be done the
- * usual way; what is wrong with it is told there. Called with the queue's lock. */
+ * usual way; what is wrong with it is told there. */
 bool dcsr_i_apply_in_place(dcsr_matrix *matrix, const dcsr_i_entries *e);
 /* Makes the value that of the position, whatever the policy; or removes the entry. Likewise. */
 bool dcsr_i_set_in_place(dcsr_matrix *matrix, dcsr_i_single *one);
-/* Counts it for dcsr_matrix_get_info(). */
-void dcsr_i_count_single(dcsr_matrix *matrix, const dcsr_i_single *one);
 
 #endif

@@ -20,26 +20,24 @@ void dcsr_i_matrix_retain(dcsr_matrix *matrix)
 static void free_matrix(dcsr_i_space *space)
 {
     dcsr_matrix *matrix = (dcsr_matrix *)((char *)space - offsetof(dcsr_matrix, space));
-    dcsr_i_free(matrix->context, DCSR_I_MATRIX, matrix, 1, sizeof *matrix);
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, matrix, 1, sizeof *matrix + matrix->inner_bytes);
 }
 
 void dcsr_i_matrix_release(dcsr_matrix *matrix)
 {
-    if (atomic_fetch_sub(&matrix->references, 1) != 1) return;
+    if (!dcsr_i_give_up(&matrix->references)) return;
     dcsr_context *context = matrix->context;
     dcsr_i_held_version_release(matrix->transpose.shown);
     dcsr_i_twin_leave(matrix->transpose.twin);
+    matrix->spare.ends = true;
     matrix->engine->close(matrix);
     dcsr_i_origin_release(matrix->origin.hold);
     dcsr_i_parts_drain(matrix);
     if (matrix->versions.pins != matrix->versions.few_pins)
         dcsr_i_free(context, DCSR_I_MATRIX, matrix->versions.pins, matrix->versions.pin_capacity,
                     sizeof *matrix->versions.pins);
-    dcsr_i_free(context, DCSR_I_MATRIX, matrix->queue.unwatched_message, DCSR_I_MESSAGE, 1);
     pthread_mutex_destroy(&matrix->spare.lock);
-    pthread_cond_destroy(&matrix->queue.filled);
-    pthread_cond_destroy(&matrix->queue.changed);
-    pthread_mutex_destroy(&matrix->queue.lock);
+    dcsr_i_queue_free(matrix);
     pthread_mutex_destroy(&matrix->versions.lock);
     dcsr_i_space_release(&matrix->space);
     dcsr_i_context_release(context);
@@ -131,8 +129,10 @@ static dcsr_status open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr
                                uint64_t cols, const dcsr_matrix_options *options)
 {
     *matrix = NULL;
-    dcsr_matrix *created = dcsr_i_calloc(context, DCSR_I_MATRIX, 1, sizeof *created);
+    const size_t inner = context->cuda ? 0 : dcsr_i_first_table_bytes(rows);
+    dcsr_matrix *created = dcsr_i_calloc(context, DCSR_I_MATRIX, 1, sizeof *created + inner);
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
+    created->inner_bytes = (uint32_t)inner;
     created->context = context;
     created->engine = engine_of(context);
     created->type = type;
@@ -157,7 +157,6 @@ static dcsr_status open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr
     pthread_mutex_init(&created->queue.lock, NULL);
     pthread_mutex_init(&created->spare.lock, NULL);
     pthread_cond_init(&created->queue.changed, NULL);
-    dcsr_i_condition_init(&created->queue.filled);
     dcsr_i_space_init(&created->space, context, free_matrix);
     dcsr_i_context_retain(context);
     dcsr_status status = created->engine->open(created, rows, cols);
@@ -240,12 +239,18 @@ dcsr_status dcsr_matrix_create(dcsr_matrix **matrix, dcsr_context *context, dcsr
     return dcsr_i_matrix_create(matrix, "dcsr_matrix_create", context, type, rows, cols, options);
 }
 
+/* Whether nothing was ever queued, and no view is left that could ask for maintenance: there is nothing to stop. */
+static bool is_at_rest(const dcsr_matrix *matrix)
+{
+    return atomic_load(&matrix->references) == 1 && !atomic_load(&matrix->queue.queued);
+}
+
 void dcsr_matrix_destroy(dcsr_matrix *matrix)
 {
     dcsr_i_turn_wait wait;
     if (!matrix || dcsr_i_turn_wait_begin(&wait, "dcsr_matrix_destroy", matrix->serial) != DCSR_OK) return;
     dcsr_i_context_leave(matrix->context, &matrix->member);
-    dcsr_i_queue_stop(matrix, false);
+    if (!is_at_rest(matrix)) dcsr_i_queue_stop(matrix, false);
     dcsr_i_turn_wait_end(&wait);
     if (matrix->queue.journal) matrix->queue.journal->close(matrix->queue.journal);
     /* What is cached may hold a version, and so the matrix. */
@@ -258,7 +263,8 @@ void dcsr_matrix_destroy(dcsr_matrix *matrix)
 
 static uint64_t bytes_of(dcsr_matrix *matrix)
 {
-    return dcsr_i_arena_bytes(&matrix->arena) + sizeof *matrix + atomic_load(&matrix->table_bytes);
+    return dcsr_i_arena_bytes(&matrix->arena) + sizeof *matrix + matrix->inner_bytes +
+           atomic_load(&matrix->table_bytes);
 }
 
 /* What get_info says of the current version. */

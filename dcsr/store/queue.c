@@ -55,7 +55,7 @@ static bool wait_asleep(dcsr_matrix *matrix, int milliseconds)
 {
     uint64_t until = dcsr_i_nanoseconds() + (uint64_t)milliseconds * 1000000u;
     while (!dcsr_i_queue_has_work(&matrix->queue) && !matrix->queue.stopping)
-        if (!dcsr_i_condition_wait(&matrix->queue.filled, &matrix->queue.lock, until)) break;
+        if (!dcsr_i_condition_wait(matrix->queue.filled, &matrix->queue.lock, until)) break;
     return dcsr_i_queue_has_work(&matrix->queue);
 }
 
@@ -92,6 +92,15 @@ static bool wait_for_work(dcsr_matrix *matrix)
     return dcsr_i_queue_has_work(&matrix->queue);
 }
 
+/* The calling thread has the worker's turn from here on, for what has been counted as queued. Who changes the matrix in
+ * place has seen that, or has done when this gets the lock of the versions (in_place.h). With the queue's lock. */
+static void take_turn(dcsr_matrix *matrix)
+{
+    matrix->queue.running = true;
+    pthread_mutex_lock(&matrix->versions.lock);
+    pthread_mutex_unlock(&matrix->versions.lock);
+}
+
 /* Takes the first operation out of the queue. With the lock. */
 static dcsr_i_operation *take_operation(dcsr_matrix *matrix)
 {
@@ -100,7 +109,7 @@ static dcsr_i_operation *take_operation(dcsr_matrix *matrix)
     if (matrix->engine->joins && !matrix->queue.journal)
         dcsr_i_operation_join(operation, &matrix->queue.first);
     if (!matrix->queue.first) matrix->queue.last = NULL;
-    matrix->queue.running = true;
+    take_turn(matrix);
     return operation;
 }
 
@@ -240,8 +249,8 @@ static void add_to_counts(dcsr_i_queue *queue, const dcsr_i_operation *operation
 bool dcsr_i_queue_begin_turn(dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
     if (!dcsr_i_queue_is_free(&matrix->queue)) return false;
-    matrix->queue.running = true;
     add_to_counts(&matrix->queue, operation);
+    take_turn(matrix);
     return true;
 }
 
@@ -276,7 +285,7 @@ static void look(dcsr_matrix *matrix)
 {
     atomic_store(&matrix->queue.look, 0);
     if (!matrix->queue.stopping) {
-        matrix->queue.running = true;
+        take_turn(matrix);
         pthread_mutex_unlock(&matrix->queue.lock);
         uint64_t start = dcsr_i_nanoseconds();
         dcsr_i_maintain(matrix);
@@ -314,8 +323,18 @@ static void *work(void *argument)
     return NULL;
 }
 
+static dcsr_status make_condition(dcsr_matrix *matrix)
+{
+    pthread_cond_t *filled = dcsr_i_alloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *filled);
+    if (!filled) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_condition_init(filled);
+    matrix->queue.filled = filled;
+    return DCSR_OK;
+}
+
 static dcsr_status start_worker(dcsr_matrix *matrix)
 {
+    if (!matrix->queue.filled) DCSR_TRY(make_condition(matrix));
     pthread_t thread;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
@@ -347,7 +366,7 @@ dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operati
         matrix->queue.first = operation;
     matrix->queue.last = operation;
     add_to_counts(&matrix->queue, operation);
-    pthread_cond_signal(&matrix->queue.filled);
+    pthread_cond_signal(matrix->queue.filled);
     return DCSR_OK;
 }
 
@@ -426,7 +445,7 @@ void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish_queue)
         matrix->queue.first = matrix->queue.last = NULL;
     }
     pthread_cond_broadcast(&matrix->queue.changed);
-    pthread_cond_signal(&matrix->queue.filled);
+    if (matrix->queue.filled) pthread_cond_signal(matrix->queue.filled);
     /* The worker may be at the first of them already, bringing its entries to the device; or a caller may
      * have its turn. */
     while (matrix->queue.worker_runs || matrix->queue.running)
@@ -434,6 +453,16 @@ void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish_queue)
     cancel(matrix, cancelled);
     wait_for_journal(matrix);
     pthread_mutex_unlock(&matrix->queue.lock);
+}
+
+void dcsr_i_queue_free(dcsr_matrix *matrix)
+{
+    dcsr_i_queue *queue = &matrix->queue;
+    if (queue->filled) pthread_cond_destroy(queue->filled);
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, queue->filled, 1, sizeof *queue->filled);
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, queue->unwatched_message, DCSR_I_MESSAGE, 1);
+    pthread_cond_destroy(&queue->changed);
+    pthread_mutex_destroy(&queue->lock);
 }
 
 void dcsr_i_queue_look_later(dcsr_matrix *matrix)
@@ -444,7 +473,7 @@ void dcsr_i_queue_look_later(dcsr_matrix *matrix)
     if (!atomic_load(&queue->look) && !queue->stopping &&
         (queue->worker_runs || start_worker(queue_of(matrix)) == DCSR_OK)) {
         atomic_store(&queue->look, atomic_fetch_add(&queue->queued, 1) + 1);
-        pthread_cond_signal(&queue->filled);
+        pthread_cond_signal(queue->filled);
     }
     pthread_mutex_unlock(&queue->lock);
 }

@@ -130,6 +130,58 @@ static inline void dcsr_i_operation_tag(dcsr_i_operation *operation, const dcsr_
     operation->tag = *tag;
 }
 
+/* The queue of a matrix. What is said to be atomic is changed under the lock, and may be read without. */
+typedef struct dcsr_i_queue {
+    uint64_t limit; /* bytes */
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* something has been applied or reported, or the matrix stops */
+    /* What an idle worker waits for: an operation, or that the matrix stops; NULL: there has been no worker. */
+    pthread_cond_t *filled;
+    dcsr_i_operation *first, *last;
+    _Atomic uint64_t queued;  /* operations, and looks, ever */
+    _Atomic uint64_t applied; /* of them */
+    /* Not 0: the worker is to look what maintenance is due, as the queued thing of this number. */
+    _Atomic uint64_t look;
+    struct dcsr_i_journal *journal; /* of a durable matrix, else NULL */
+    uint64_t journaled, reported;   /* operations given to the journal; those of them that it has reported */
+    uint64_t pending_bytes;         /* of operations that have not been reported */
+    uint64_t rows, cols;            /* the dimensions once the queue is empty */
+    uint64_t resizes;               /* waiting or being applied */
+    char *unwatched_message; /* of DCSR_I_MESSAGE bytes; NULL: there has been none, or no memory for it */
+    dcsr_status unwatched;   /* the first failure that no ticket reports */
+    /* Batches that callers have applied themselves since somebody last waited for the queue or held a version;
+     * without the lock. */
+    _Atomic unsigned unread;
+    bool refuse_when_full;
+    bool running; /* a thread has the worker's turn, and applies an operation */
+    bool worker_runs, stopping;
+} dcsr_i_queue;
+
+/* Whether the worker has something to do. With the lock. */
+static inline bool dcsr_i_queue_has_work(const dcsr_i_queue *queue)
+{
+    return queue->first || atomic_load(&queue->look);
+}
+
+/* Whether a caller may take the worker's turn: nothing waits, and nobody has it. With the lock. */
+static inline bool dcsr_i_queue_is_free(const dcsr_i_queue *queue)
+{
+    return !queue->running && !queue->stopping && !dcsr_i_queue_has_work(queue);
+}
+
+/* Whether all that was ever queued has been applied, so that nobody has the turn. Without the lock. */
+static inline bool dcsr_i_queue_is_idle(const dcsr_i_queue *queue)
+{
+    return atomic_load(&queue->applied) == atomic_load(&queue->queued);
+}
+
+/* Somebody waits for what has been queued, or reads. */
+static inline void dcsr_i_queue_is_awaited(dcsr_i_queue *queue)
+{
+    if (atomic_load_explicit(&queue->unread, memory_order_relaxed))
+        atomic_store_explicit(&queue->unread, 0, memory_order_relaxed);
+}
+
 /* NULL: OUT_OF_MEMORY. */
 dcsr_i_operation *dcsr_i_operation_create(const dcsr_matrix *matrix, dcsr_i_kind kind);
 void dcsr_i_operation_release(dcsr_i_operation *operation);
@@ -170,6 +222,8 @@ dcsr_status dcsr_i_queue_wait_until_told(dcsr_matrix *matrix, const char *call);
 /* Stops the worker: with `finish` once the queue is empty, else after the running operation, cancelling the
  * rest. What was applied has then been reported. The caller ensures that this ends (turn.h). */
 void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish);
+/* Frees what it is made of, when the matrix ends. */
+void dcsr_i_queue_free(dcsr_matrix *matrix);
 /* Whether nothing is queued, nothing is being applied, and no worker runs, which would trim the matrix. */
 bool dcsr_i_queue_is_asleep(dcsr_matrix *matrix);
 /* Has the worker look what maintenance is due (dcsr_i_maintain()), behind what is queued now; starts one where

@@ -32,6 +32,7 @@
 #include "dcsr/base/search.h"
 #include "dcsr/base/threads.h"
 #include <dcsr/view.h>
+#include <string.h>
 
 enum {
     DCSR_I_PAGE_ROWS = 64,
@@ -76,8 +77,7 @@ typedef struct dcsr_i_shelf {
 
 typedef struct dcsr_i_table {
     uint64_t version;
-    bool tagged;
-    dcsr_tag tag; /* of the last batch that had one */
+    dcsr_tag tag; /* of the last batch that had one, if it is */
     uint64_t rows, cols;
     uint64_t stored;         /* entries, duplicates and tombstones included */
     uint64_t extra_segments; /* segments in use beyond the first of each row */
@@ -85,7 +85,8 @@ typedef struct dcsr_i_table {
     uint64_t tombstone_rows; /* likewise */
     uint64_t shelves, directories;
     int segments_per_row; /* K */
-    bool contiguous;      /* rows lie one behind the other in order, without gaps, from index `first` */
+    bool tagged;
+    bool contiguous; /* rows lie one behind the other in order, without gaps, from index `first` */
     uint64_t first;
     uint64_t given; /* of a replaced version: what it dropped of the arena has been freed, except for what
                        this version or an earlier one may see; guarded by the lock of the spare parts */
@@ -227,6 +228,29 @@ static inline uint64_t dcsr_i_first_place(const uint32_t *columns, const dcsr_i_
     if (!ascends) return piece->begin;
     const uint64_t at = dcsr_i_list_find(columns + piece->begin, 0, piece->length, column);
     return piece->begin + (at < piece->length && columns[piece->begin + at] == column ? at : piece->length);
+}
+
+/* The first place of a column in a row's pieces, of which the first ascends and deletes nothing, or not as far as is
+ * known; false: it stands nowhere. */
+static inline bool dcsr_i_find_in_pieces(const uint32_t *columns, const dcsr_i_piece *pieces, int count,
+                                         bool ascends, uint32_t column, uint64_t *place)
+{
+    for (int k = 0; k < count; k++) {
+        const uint64_t begin = pieces[k].begin, end = begin + pieces[k].length,
+                       first = dcsr_i_first_place(columns, &pieces[k], !k && ascends, column);
+        *place = dcsr_i_find_column(columns, first, end, column);
+        if (*place < end) return true;
+    }
+    return false;
+}
+
+/* Copies one value; most have eight bytes, for which a call costs more than copying. */
+static inline void dcsr_i_copy_one(void *to, const void *from, size_t size)
+{
+    if (size == sizeof(uint64_t))
+        memcpy(to, from, sizeof(uint64_t));
+    else
+        memcpy(to, from, size);
 }
 
 /* Whether it is known of a row that its first piece ascends and deletes nothing. */

@@ -136,7 +136,11 @@ static dcsr_status apply(dcsr_matrix *matrix, void *user)
     uint64_t length;
     DCSR_TRY(check_position(matrix->versions.current, one));
     one->was_there = false;
-    return is_rewritten(matrix, one, &length) ? rewrite_row(matrix, one, length) : apply_batches(matrix, one);
+    DCSR_TRY(is_rewritten(matrix, one, &length) ? rewrite_row(matrix, one, length)
+                                                : apply_batches(matrix, one));
+    atomic_fetch_add(one->removes ? &matrix->counts.removed : &matrix->counts.inserted, 1);
+    atomic_fetch_add(&matrix->counts.batches, 1);
+    return DCSR_OK;
 }
 
 /* ---- A durable matrix ---- */
@@ -171,18 +175,15 @@ static dcsr_status apply_durably(dcsr_matrix *matrix, dcsr_i_single *one)
 
 static dcsr_status change(dcsr_matrix *matrix, dcsr_i_single *one)
 {
+    DCSR_TRY(dcsr_i_matrix_check(matrix));
+    if (dcsr_i_set_in_place(matrix, one)) return DCSR_OK;
     const dcsr_i_entries e = batch_of(one, one->removes ? DCSR_I_REMOVE : DCSR_I_INSERT);
     DCSR_TRY(dcsr_i_entries_check(matrix, &e));
-    pthread_mutex_lock(&matrix->queue.lock);
-    const bool done = dcsr_i_set_in_place(matrix, one), durable = matrix->queue.journal != NULL;
-    pthread_mutex_unlock(&matrix->queue.lock);
-    if (done) return DCSR_OK;
-    if (durable) return apply_durably(matrix, one);
+    if (matrix->queue.journal) return apply_durably(matrix, one);
     dcsr_i_set_aside before =
         dcsr_i_use_set_aside(one->removes ? DCSR_I_HALF_SET_ASIDE : DCSR_I_NOT_SET_ASIDE);
     dcsr_status status = dcsr_i_result_turn(matrix, one->call, apply, one);
     dcsr_i_use_set_aside(before);
-    if (status == DCSR_OK) dcsr_i_count_single(matrix, one);
     return status;
 }
 

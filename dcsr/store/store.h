@@ -138,25 +138,31 @@ typedef struct dcsr_i_versions {
     _Atomic uint64_t ascending;
 } dcsr_i_versions;
 
+typedef struct dcsr_i_spare_parts {
+    _Atomic(void *) part[DCSR_I_SPARE_PARTS];
+} dcsr_i_spare_parts;
+
 /* What was freed and is reused; the allocator would cost as much as all else that is done to a page. */
 typedef struct dcsr_i_spare {
     pthread_mutex_t lock;    /* held while retired objects are freed */
     dcsr_i_row_page **pages; /* row pages, on the cpu, for the next batch */
     uint64_t page_count, page_capacity;
-    /* Parts, one of each size class: small results that replace one another allocate none. */
-    _Atomic(void *) part[DCSR_I_SPARE_PARTS];
+    /* Parts, one of each size class: small results that replace one another allocate none. NULL: there has been none
+     * yet. */
+    _Atomic(dcsr_i_spare_parts *) parts;
+    bool ends; /* the matrix is being freed: no part is kept any more */
 } dcsr_i_spare;
 
 /* The transpose, if it is maintained (maintained_transpose.h). `twin` and `shown` are replaced in the
  * worker's turn, under the lock of the versions. */
 typedef struct dcsr_i_transpose {
     bool maintained;
+    atomic_bool wanted;         /* somebody needed a twin where there was none */
     struct dcsr_matrix *owner;  /* of a twin: whose it is and whose queue it has; not counted, lives longer */
     struct dcsr_matrix *twin;   /* NULL when it is given up */
     dcsr_i_held_version *shown; /* of the twin: what belongs to the current version; held */
     dcsr_i_held_version
-        *next_shown;    /* what belongs to the version that is about to be published; the worker's */
-    atomic_bool wanted; /* somebody needed a twin where there was none */
+        *next_shown; /* what belongs to the version that is about to be published; the worker's */
 } dcsr_i_transpose;
 
 /* What a clone shares with the matrix that it was made from: parts of the row table that were made for that matrix's
@@ -168,51 +174,6 @@ typedef struct dcsr_i_origin {
     unsigned
         depth; /* of clones, each made from the one before, of which this is the last; each keeps the one before */
 } dcsr_i_origin;
-
-typedef struct dcsr_i_queue {
-    uint64_t limit; /* bytes */
-    bool refuse_when_full;
-    pthread_mutex_t lock;
-    pthread_cond_t changed; /* something has been applied or reported, or the matrix stops */
-    pthread_cond_t filled;  /* what an idle worker waits for: an operation, or that the matrix stops */
-    dcsr_i_operation *first, *last;
-    bool running;             /* a thread has the worker's turn, and applies an operation */
-    _Atomic uint64_t queued;  /* operations, and looks, ever; changed under the lock */
-    _Atomic uint64_t applied; /* of them; changed under the lock */
-    /* Batches that callers have applied themselves since somebody last waited for the queue or held a version. */
-    _Atomic unsigned unread;
-    struct dcsr_i_journal *journal; /* of a durable matrix, else NULL */
-    uint64_t journaled, reported;   /* operations given to the journal; those of them that it has reported */
-    uint64_t pending_bytes;         /* of operations that have not been reported */
-    uint64_t rows, cols;            /* the dimensions once the queue is empty */
-    uint64_t resizes;               /* waiting or being applied */
-    bool worker_runs, stopping;
-    /* Not 0: the worker is to look what maintenance is due, as the queued thing of this number. Changed under
-     * the lock. */
-    _Atomic uint64_t look;
-    dcsr_status unwatched;   /* the first failure that no ticket reports */
-    char *unwatched_message; /* of DCSR_I_MESSAGE bytes; NULL: there has been none, or no memory for it */
-} dcsr_i_queue;
-
-/* Whether the worker has something to do. With the lock. */
-static inline bool dcsr_i_queue_has_work(const dcsr_i_queue *queue)
-{
-    return queue->first || atomic_load(&queue->look);
-}
-
-/* Whether a caller may change the matrix itself, without a turn while it has the lock, or with the worker's: nothing
- * waits, nobody has the turn, and no journal wants an operation. With the lock. */
-static inline bool dcsr_i_queue_is_free(const dcsr_i_queue *queue)
-{
-    return !queue->running && !queue->stopping && !dcsr_i_queue_has_work(queue);
-}
-
-/* Somebody waits for what has been queued, or reads. */
-static inline void dcsr_i_queue_is_awaited(dcsr_i_queue *queue)
-{
-    if (atomic_load_explicit(&queue->unread, memory_order_relaxed))
-        atomic_store_explicit(&queue->unread, 0, memory_order_relaxed);
-}
 
 /* Totals for dcsr_matrix_get_info(). */
 typedef struct dcsr_i_counts {
@@ -244,14 +205,15 @@ struct dcsr_matrix {
     _Atomic uint64_t references;    /* the owner, holds, views */
     uint64_t serial;                /* no other matrix of this process has or had it */
     uint64_t family;                /* the serial of the first of its clones' ancestors */
-    dcsr_type type;
     size_t value_size;
+    dcsr_type type;
     dcsr_policy policy;
     int segments_per_row;
     uint32_t slack; /* of new segments (segment.h) */
     dcsr_defragmentation defragmentation;
     dcsr_resolution resolve;
-    bool grow; /* for insertions */
+    uint32_t inner_bytes; /* behind this structure, for its first table (dcsr_i_first_table_bytes()) */
+    bool grow;            /* for insertions */
 
     dcsr_i_arena arena;
     dcsr_i_space space;           /* of the arena, unless that is in the space of the matrix's origin */
@@ -437,6 +399,10 @@ static inline void dcsr_i_copy_entries(const dcsr_matrix *matrix, uint64_t to, u
 
 /* ---- table.c ---- */
 dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, uint64_t version);
+/* The first table of a matrix, of version 1. That of few rows stands behind the matrix, as part of its memory, of so
+ * many bytes; 0: it does not. */
+size_t dcsr_i_first_table_bytes(uint64_t rows);
+dcsr_i_table *dcsr_i_first_table(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
 /* A copy of the root alone, for the next version; with other dimensions also of a shelf, if that cannot be
  * shared. */
 dcsr_i_table *dcsr_i_table_copy(dcsr_matrix *matrix, const dcsr_i_table *table, uint64_t rows, uint64_t cols);
@@ -488,7 +454,7 @@ void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page);
 void *dcsr_i_part_create(dcsr_matrix *matrix, size_t size);
 bool dcsr_i_parts_create(dcsr_matrix *matrix, size_t n, size_t size, void **parts);
 void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size);
-/* Frees the spare parts. */
+/* Frees the spare parts, when the matrix ends. */
 void dcsr_i_parts_drain(dcsr_matrix *matrix);
 /* Gives a page that was copied from `old` separate segment pages, so that rows can be moved.
  * On failure, what was allocated is freed with the page. */

@@ -35,9 +35,18 @@ void dcsr_i_csr_cache(dcsr_matrix *matrix, int slot, dcsr_i_csr *csr)
     pthread_mutex_unlock(&matrix->versions.lock);
 }
 
+static bool has_cached(const dcsr_matrix *matrix)
+{
+    for (int i = 0; i < DCSR_I_CACHED; i++)
+        if (matrix->versions.cached[i]) return true;
+    return false;
+}
+
 void dcsr_i_csr_forget(dcsr_matrix *matrix)
 {
     dcsr_i_csr *cached[DCSR_I_CACHED];
+    if (atomic_load(&matrix->references) == 1 && !has_cached(matrix))
+        return; /* nobody is left who could add some */
     pthread_mutex_lock(&matrix->versions.lock);
     matrix->versions.closed = true;
     memcpy(cached, matrix->versions.cached, sizeof cached);

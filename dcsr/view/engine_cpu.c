@@ -4,7 +4,7 @@
 static dcsr_status open_matrix(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
 {
     DCSR_TRY(dcsr_i_arena_init(&matrix->arena, &matrix->space, matrix->value_size));
-    matrix->versions.current = dcsr_i_table_create(matrix, rows, cols, 1);
+    matrix->versions.current = dcsr_i_first_table(matrix, rows, cols);
     return matrix->versions.current ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 

@@ -10,9 +10,11 @@
  *      values   v0 v1 v2 v3 v4 v5 v6 v7 | v8 v9 - -   columns and values are gathered like x,
  *      x        gathered                              wherever the pieces lie
  *
- * In a row of several pieces a vector is filled from as many pieces as its 8 positions fall into before x is
- * gathered once: of one in two pieces every vector from both, with masks, so that which row goes on where costs no
- * branch. Loads are masked down to what the length of the row reaches. */
+ * A row in two pieces is read as two rows are, each from its begin on; in between the partial sums are turned by the
+ * first one's length, so that each stands in the lane where its next entry arrives, and at the end they are turned
+ * back. A row of up to 8 entries is one vector, which is filled from both, with masks. In a row of more pieces a vector
+ * is filled from as many as its 8 positions fall into before x is gathered once. Loads are masked down to what the
+ * length of the row reaches. */
 #ifndef DCSR_SPMV_AVX512_H
 #define DCSR_SPMV_AVX512_H
 
@@ -40,12 +42,6 @@ enum { SPMV_LANE_ROWS = 3 };
 static inline __mmask8 lowest(uint64_t n)
 {
     return (__mmask8)_bzhi_u32(0xff, (unsigned)n);
-}
-
-/* The same for any n. */
-static inline __mmask8 lowest_up_to_8(uint64_t n)
-{
-    return lowest(n < 8 ? n : 8);
 }
 
 static inline unsigned longer_than(__m256i length, unsigned limit)
@@ -98,6 +94,20 @@ static inline unsigned find_cut_rows(const spmv_group *g, spmv_cut_rows *rows)
            _mm512_mask_cmpgt_epu64_mask(several, capacity, exact);
 }
 
+/* Lane i becomes what lane i + by was, of eight that follow one another in a ring. */
+static inline __m512d turn_pd(__m512d v, uint64_t by)
+{
+    const __m512i lane = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm512_maskz_permutexvar_pd(0xff, lane + _mm512_set1_epi64((long long)by), v);
+}
+static inline __m256 turn_ps(__m256 v, uint64_t by)
+{
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_maskz_permutexvar_ps(0xff, _mm256_add_epi32(lane, _mm256_set1_epi32((int)by)), v);
+}
+
+/* Adds 0, too: a lane that was -0 is +0 where a vector has added nothing to it, which depends on where the row is cut.
+ * So no sum is -0. */
 static inline __m512d add_lanes_pd(const __m512d s[8])
 {
     __m512d pairs[4], fours[2];
@@ -108,14 +118,15 @@ static inline __m512d add_lanes_pd(const __m512d s[8])
         fours[i] = _mm512_maskz_shuffle_f64x2(0xff, pairs[2 * i], pairs[2 * i + 1], 0x88) +
                    _mm512_maskz_shuffle_f64x2(0xff, pairs[2 * i], pairs[2 * i + 1], 0xdd);
     return _mm512_maskz_shuffle_f64x2(0xff, fours[0], fours[1], 0x88) +
-           _mm512_maskz_shuffle_f64x2(0xff, fours[0], fours[1], 0xdd);
+           (_mm512_maskz_shuffle_f64x2(0xff, fours[0], fours[1], 0xdd) + _mm512_setzero_pd());
 }
 
 static inline __m256 add_lanes_ps(const __m256 s[8])
 {
     __m256 lower = _mm256_hadd_ps(_mm256_hadd_ps(s[0], s[1]), _mm256_hadd_ps(s[2], s[3]));
     __m256 upper = _mm256_hadd_ps(_mm256_hadd_ps(s[4], s[5]), _mm256_hadd_ps(s[6], s[7]));
-    return _mm256_permute2f128_ps(lower, upper, 0x20) + _mm256_permute2f128_ps(lower, upper, 0x31);
+    return _mm256_permute2f128_ps(lower, upper, 0x20) +
+           (_mm256_permute2f128_ps(lower, upper, 0x31) + _mm256_setzero_ps());
 }
 
 #define SPMV_THIS(part)      spmv_fp64##part
@@ -127,6 +138,7 @@ static inline __m256 add_lanes_ps(const __m256 s[8])
 #define SPMV_LOOK(m, at, p)  _mm512_mask_i64gather_pd(_mm512_setzero_pd(), m, at, p, 8)
 #define SPMV_GATHER(m, c, x) _mm512_mask_i32gather_pd(_mm512_setzero_pd(), m, c, x, 8)
 #define SPMV_FMA(a, b, s)    _mm512_fmadd_pd(a, b, s)
+#define SPMV_TURN(v, by)     turn_pd(v, by)
 #define SPMV_BLEND(m, a, b)  _mm512_mask_blend_pd(m, a, b)
 #define SPMV_STORE(p, m, v)  _mm512_mask_storeu_pd(p, m, v)
 #define SPMV_ADD_LANES(s)    add_lanes_pd(s)
@@ -154,6 +166,7 @@ static inline __m256 add_lanes_ps(const __m256 s[8])
 #undef SPMV_LOOK
 #undef SPMV_GATHER
 #undef SPMV_FMA
+#undef SPMV_TURN
 #undef SPMV_BLEND
 #undef SPMV_STORE
 #undef SPMV_ADD_LANES
@@ -166,6 +179,7 @@ static inline __m256 add_lanes_ps(const __m256 s[8])
 #define SPMV_LOOK(m, at, p)  _mm512_mask_i64gather_ps(_mm256_setzero_ps(), m, at, p, 4)
 #define SPMV_GATHER(m, c, x) _mm256_mmask_i32gather_ps(_mm256_setzero_ps(), m, c, x, 4)
 #define SPMV_FMA(a, b, s)    _mm256_fmadd_ps(a, b, s)
+#define SPMV_TURN(v, by)     turn_ps(v, by)
 #define SPMV_BLEND(m, a, b)  _mm256_mask_blend_ps(m, a, b)
 #define SPMV_STORE(p, m, v)  _mm256_mask_storeu_ps(p, m, v)
 #define SPMV_ADD_LANES(s)    add_lanes_ps(s)

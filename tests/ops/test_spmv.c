@@ -227,6 +227,47 @@ Test(spmv, every_row_length_in_every_number_of_pieces)
     }
 }
 
+/* y = A x for a matrix whose products are all too small for a number, and negative. */
+static void multiply_tiny(dcsr_matrix *matrix, double *y)
+{
+    double x[64];
+    for (size_t i = 0; i < sizeof x / sizeof *x; i++) x[i] = 1e-200;
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
+    TEST_OK(dcsr_spmv(y, view, x));
+    dcsr_view_destroy(view);
+}
+
+/* Sums of -0: which partial sums +0 is added to, where a vector is not full, depends on the pieces. */
+Test(spmv, sums_that_vanish_have_the_same_sign_in_every_layout)
+{
+    enum { SIDE = 64 };
+    dcsr_context *context = test_context(1);
+    for (uint64_t portions = 2; portions <= 4; portions++) {
+        dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, SIDE, SIDE, DCSR_POLICY_KEEP);
+        for (uint64_t b = 0; b < portions; b++) {
+            uint64_t rows[SIDE * SIDE], cols[SIDE * SIDE], n = 0;
+            double values[SIDE * SIDE];
+            for (uint64_t r = 0; r < SIDE; r++)
+                for (uint64_t e = r * b / portions; e < r * (b + 1) / portions; e++, n++) {
+                    rows[n] = r;
+                    cols[n] = e;
+                    values[n] = -1e-200;
+                }
+            TEST_OK(dcsr_matrix_insert(matrix, n, rows, cols, values, NULL));
+            TEST_OK(dcsr_matrix_wait(matrix));
+        }
+        double in_pieces[SIDE], whole[SIDE];
+        cr_assert_geq(test_info(matrix).max_segments, 2);
+        multiply_tiny(matrix, in_pieces);
+        TEST_OK(dcsr_matrix_defragment(matrix, DCSR_DEFRAGMENT_WHOLE, NULL));
+        TEST_OK(dcsr_matrix_wait(matrix));
+        multiply_tiny(matrix, whole);
+        cr_assert_arr_eq(in_pieces, whole, sizeof whole, "%d portions", (int)portions);
+        dcsr_matrix_destroy(matrix);
+    }
+    test_close(context);
+}
+
 /* Rows of up to 8 entries that come one by one. */
 Test(spmv, short_rows_in_many_pieces)
 {

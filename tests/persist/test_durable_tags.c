@@ -70,6 +70,23 @@ static void expect_none(const durable_place *p)
     cr_assert(!known && !tag.position && !tag.mark);
 }
 
+/* Into a row that is there, where one entry without a tag would be written in place. */
+Test(durable_tags, one_entry_carries_a_tag_too)
+{
+    durable_place p = durable_open_place();
+    dcsr_matrix *matrix = test_matrix(p.context, DCSR_FP64, 10, 10, DCSR_POLICY_SUM);
+    insert_tagged(matrix, 3, 5);
+    insert_tagged(matrix, 1, 6);
+    TEST_OK(dcsr_store_snapshot(p.store, "a", matrix, NULL));
+    expect_tag(&p, 6, 12);
+    static const uint64_t row = 1, col = 4;
+    TEST_OK(dcsr_matrix_remove_tagged(matrix, 1, &row, &col, &(dcsr_tag){7, 14}, NULL));
+    TEST_OK(dcsr_store_snapshot(p.store, "a", matrix, NULL));
+    expect_tag(&p, 7, 14);
+    dcsr_matrix_destroy(matrix);
+    durable_close_place(&p);
+}
+
 Test(durable_tags, each_version_has_its_own)
 {
     durable_place p = durable_open_place();

@@ -63,7 +63,7 @@ static inline void close_device(void)
 
 static inline uint64_t used(int pool)
 {
-    return atomic_load(&context->used[pool]);
+    return dcsr_i_used(context, (dcsr_i_pool)pool);
 }
 
 static inline char *on_device(size_t bytes)

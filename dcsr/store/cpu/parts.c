@@ -6,9 +6,10 @@
 static _Atomic(void *) *spare_of(dcsr_matrix *matrix, size_t size)
 {
 #ifdef DCSR_JEMALLOC
+    dcsr_i_spare_parts *parts = atomic_load_explicit(&matrix->spare.parts, memory_order_acquire);
     int order = 63 - __builtin_clzll(size | DCSR_I_LEAST_PART);
     int class = 4 * (order - __builtin_ctz(DCSR_I_LEAST_PART)) + (int)(size >> (order - 2) & 3);
-    return class < DCSR_I_SPARE_PARTS ? &matrix->spare.part[class] : NULL;
+    return parts && class < DCSR_I_SPARE_PARTS ? &parts->part[class] : NULL;
 #else
     (void)matrix, (void)size;
     return NULL;
@@ -47,9 +48,27 @@ bool dcsr_i_parts_create(dcsr_matrix *matrix, size_t n, size_t size, void **part
     return true;
 }
 
+/* Makes the room for spare parts where there is none; one of several threads does. Without memory none are kept. */
+static void make_room(dcsr_matrix *matrix)
+{
+#ifdef DCSR_JEMALLOC
+    dcsr_i_spare_parts *none = NULL, *made;
+    if (matrix->spare.ends || atomic_load_explicit(&matrix->spare.parts, memory_order_relaxed)) return;
+    made = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *made);
+    if (!made) return;
+    if (atomic_compare_exchange_strong(&matrix->spare.parts, &none, made))
+        atomic_fetch_add_explicit(&matrix->table_bytes, sizeof *made, memory_order_relaxed);
+    else
+        dcsr_i_free(matrix->context, DCSR_I_MATRIX, made, 1, sizeof *made);
+#else
+    (void)matrix;
+#endif
+}
+
 void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size)
 {
     if (!part) return;
+    make_room(matrix);
     _Atomic(void *) *slot = spare_of(matrix, size);
     if (!slot || atomic_load_explicit(slot, memory_order_relaxed)) {
         drop_of(matrix, part, size); /* without touching it */
@@ -61,7 +80,7 @@ void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size)
 
 void dcsr_i_parts_drain(dcsr_matrix *matrix)
 {
-    for (int i = 0; i < DCSR_I_SPARE_PARTS; i++)
-        if (atomic_load_explicit(&matrix->spare.part[i], memory_order_relaxed))
-            drop(matrix, atomic_exchange(&matrix->spare.part[i], NULL));
+    dcsr_i_spare_parts *parts = atomic_load(&matrix->spare.parts);
+    for (int i = 0; parts && i < DCSR_I_SPARE_PARTS; i++) drop(matrix, atomic_load(&parts->part[i]));
+    if (parts) drop_of(matrix, parts, sizeof *parts);
 }

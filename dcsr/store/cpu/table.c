@@ -45,13 +45,17 @@ static size_t row_page_size(const dcsr_matrix *matrix)
     return sizeof(dcsr_i_row_page) + (size_t)matrix->segments_per_row * sizeof(dcsr_i_segment_page *);
 }
 
-dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, uint64_t version)
+static uint64_t directories_for(uint64_t rows)
 {
-    uint64_t pages = (rows + DCSR_I_PAGE_ROWS - 1) / DCSR_I_PAGE_ROWS;
-    uint64_t directories = (pages + DCSR_I_DIRECTORY_PAGES - 1) / DCSR_I_DIRECTORY_PAGES;
-    dcsr_i_table *table = dcsr_i_part_create(matrix, table_size(directories));
-    if (!table) return NULL;
-    memset(table, 0, table_size(directories));
+    const uint64_t pages = (rows + DCSR_I_PAGE_ROWS - 1) / DCSR_I_PAGE_ROWS;
+    return (pages + DCSR_I_DIRECTORY_PAGES - 1) / DCSR_I_DIRECTORY_PAGES;
+}
+
+/* Makes memory of table_size(directories_for(rows)), all zeros, an empty table. */
+static dcsr_i_table *make_table(dcsr_i_table *table, const dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
+                                uint64_t version)
+{
+    const uint64_t directories = directories_for(rows);
     table->rows = rows;
     table->cols = cols;
     table->version = version;
@@ -61,6 +65,32 @@ dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t c
     if (has_shelf_inside(directories)) table->shelf[0] = (dcsr_i_shelf *)(table->shelf + 1);
     table->segments_per_row = matrix->segments_per_row;
     return table;
+}
+
+dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, uint64_t version)
+{
+    const size_t size = table_size(directories_for(rows));
+    dcsr_i_table *table = dcsr_i_part_create(matrix, size);
+    if (!table) return NULL;
+    memset(table, 0, size);
+    return make_table(table, matrix, rows, cols, version);
+}
+
+size_t dcsr_i_first_table_bytes(uint64_t rows)
+{
+    return directories_for(rows) <= 1 ? table_size(directories_for(rows)) : 0;
+}
+
+/* Where it is. */
+static dcsr_i_table *inner_table(dcsr_matrix *matrix)
+{
+    return matrix->inner_bytes ? (dcsr_i_table *)(matrix + 1) : NULL;
+}
+
+dcsr_i_table *dcsr_i_first_table(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
+{
+    dcsr_i_table *inner = inner_table(matrix);
+    return inner ? make_table(inner, matrix, rows, cols, 1) : dcsr_i_table_create(matrix, rows, cols, 1);
 }
 
 /* A shelf of its own, with the first n directories of another, which may be NULL. */
@@ -156,7 +186,7 @@ void dcsr_i_table_free(dcsr_matrix *matrix, dcsr_i_table *table)
 {
     if (!table) return;
     dcsr_i_home_free(matrix->context, table->home, matrix->value_size);
-    dcsr_i_part_free(matrix, table, table_size(table->directories));
+    if (table != inner_table(matrix)) dcsr_i_part_free(matrix, table, table_size(table->directories));
 }
 
 dcsr_i_row_page **dcsr_i_page_slot(dcsr_matrix *matrix, dcsr_i_table *table, const dcsr_i_table *base,

@@ -182,7 +182,7 @@ static void give_and_take(dcsr_context *on)
     dcsr_i_arena_give(&arena, third, 4 << 20);
     dcsr_i_arena_give(&arena, second, block);
     dcsr_i_arena_trim(&arena);
-    cr_assert_eq(space.column_memory.bytes + space.value_memory.bytes, 0);
+    cr_assert_eq(space.reserved->columns.bytes + space.reserved->values.bytes, 0);
     dcsr_i_arena_destroy(&arena);
     dcsr_i_space_release(&space);
 }

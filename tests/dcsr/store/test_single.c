@@ -557,22 +557,41 @@ static void *add_ones(void *argument)
     return NULL;
 }
 
+/* Takes the turn meanwhile, in its own thread or the worker's, for batches and for moving all rows. */
+static void *take_turns(void *argument)
+{
+    const adder *a = argument;
+    const uint64_t rows[] = {a->row, a->row + 1}, cols[] = {5, 6};
+    for (int i = 0; i < a->times; i++) {
+        TEST_OK(dcsr_matrix_insert(a->matrix, 2, rows, cols, (double[]){1, 1}, NULL));
+        if (i % 5 == 0) TEST_OK(dcsr_matrix_wait(a->matrix));
+        if (i % 20 == 9) TEST_OK(dcsr_matrix_defragment(a->matrix, DCSR_DEFRAGMENT_WHOLE, NULL));
+    }
+    return NULL;
+}
+
 Test(single, threads_see_what_they_wrote)
 {
     dcsr_context *context = test_context(2);
     dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, 100, 100, DCSR_POLICY_SUM);
     const int times = TEST_SIZE(2000, 1000, 300);
-    pthread_t threads[THREADS];
-    adder adders[THREADS];
-    for (int t = 0; t < THREADS; t++) {
+    pthread_t threads[THREADS + 1];
+    adder adders[THREADS + 1];
+    for (int t = 0; t <= THREADS; t++) {
         adders[t] = (adder){matrix, 10 + (uint64_t)t * 20, times};
-        cr_assert_eq(pthread_create(&threads[t], NULL, add_ones, &adders[t]), 0);
+        cr_assert_eq(pthread_create(&threads[t], NULL, t < THREADS ? add_ones : take_turns, &adders[t]), 0);
     }
-    for (int t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);
-    double sum = 0;
+    for (int t = 0; t <= THREADS; t++) pthread_join(threads[t], NULL);
+    double sum = 0, sum_of_turns = 0;
     bool stored;
+    dcsr_matrix_info info;
     TEST_OK(dcsr_matrix_get(matrix, 5, 5, &sum, &stored));
+    TEST_OK(dcsr_matrix_get(matrix, 91, 6, &sum_of_turns, &stored));
     cr_assert_eq(sum, (double)THREADS * times);
+    cr_assert_eq(sum_of_turns, times);
+    TEST_OK(dcsr_matrix_get_info(matrix, &info));
+    cr_assert_eq(info.inserted, (uint64_t)(THREADS + 1) * 2 * (uint64_t)times);
+    cr_assert_eq(info.removed, (uint64_t)THREADS * (uint64_t)((times + 6) / 7));
     dcsr_matrix_destroy(matrix);
     test_close(context);
 }

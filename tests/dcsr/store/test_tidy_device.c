@@ -175,14 +175,14 @@ Test(tidying, leaves_memory_that_can_be_given_back)
     TEST_OK(dcsr_i_arena_take_blocks(arena, more, 100, false, &begin));
     dcsr_i_arena_give(arena, begin, more);
     /* Memory comes in pieces, which may go on behind the last block. */
-    const uint64_t all = arena->space->column_memory.bytes,
+    const uint64_t all = arena->space->reserved->columns.bytes,
                    idle = all / sizeof *arena->columns - dcsr_i_arena_held(arena);
     cr_assert_geq(idle, more);
     dcsr_i_arena_trim_to(arena, idle);
-    cr_assert_eq(arena->space->column_memory.bytes, all);
+    cr_assert_eq(arena->space->reserved->columns.bytes, all);
     dcsr_i_arena_trim_to(arena, 0);
-    cr_assert_lt(arena->space->column_memory.bytes, all);
-    cr_assert_geq(arena->space->column_memory.bytes, held(g) * sizeof *arena->columns);
+    cr_assert_lt(arena->space->reserved->columns.bytes, all);
+    cr_assert_geq(arena->space->reserved->columns.bytes, held(g) * sizeof *arena->columns);
     TEST_MATCHES(g->matrix, &g->model);
     for (int i = 0; i < 2; i++) change_half(g, i % 2 == 0);
     TEST_MATCHES(g->matrix, &g->model);
