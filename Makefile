@@ -55,7 +55,7 @@ PUBLIC  := $(wildcard include/dcsr/*)
 CLI     := $(call files,cli,*.c)
 TOOLS   := $(wildcard tools/*.c)
 BENCHES := $(wildcard bench/bench_*.c)
-PEERS   := $(filter-out $(BENCHES),$(wildcard bench/*.c bench/peers/*.c bench/peers/*.cpp))
+PEERS   := $(filter-out $(BENCHES),$(wildcard bench/*.c bench/gpu/*.c bench/peers/*.c bench/peers/*.cpp))
 FUZZERS := $(notdir $(basename $(wildcard tests/fuzz/fuzz_*.c)))
 SUITE_FILES := $(call files,tests,test_*.c)
 # test_simt asks the emulator, and is built where it is.

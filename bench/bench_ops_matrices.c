@@ -2,7 +2,7 @@
  *
  * Each on an R-MAT graph and on a grid, with another matrix of the same shape where it takes two. Then the same on a
  * matrix of 10 x 10, where all that counts is what a call costs. */
-#include "bench/gpu_contests.h"
+#include "bench/gpu/gpu_contests.h"
 #include "bench/peers/peer_ops.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * What a product costs should follow what there is to do: the entries of the vector where few are there (mxv
  * and vxm over the share of the elements, 1e-5 to 1), the mask where that lets few elements through (over its
  * share, 1e-4 to 1). On a GPU there are cuSPARSE and more matrices besides (gpu_products.c). */
-#include "bench/gpu_contests.h"
+#include "bench/gpu/gpu_contests.h"
 #include "bench/peers/peer_ops.h"
 
 #include <math.h>

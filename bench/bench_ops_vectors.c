@@ -3,7 +3,7 @@
  * Each on vectors of which every element is there, a third of them (dense, with bits), and a hundredth
  * (sparse). Then the same on ten elements, where all that counts is what a call costs. On a GPU also: from
  * which size on it is worth its waits (gpu_placing.c). */
-#include "bench/gpu_contests.h"
+#include "bench/gpu/gpu_contests.h"
 #include "bench/peers/peer_ops.h"
 
 #include <math.h>

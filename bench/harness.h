@@ -17,7 +17,7 @@
 #ifndef DCSR_BENCH_HARNESS_H
 #define DCSR_BENCH_HARNESS_H
 
-#include "bench/gpu.h"
+#include "bench/gpu/gpu.h"
 #include <dcsr/context.h>
 
 #ifdef __cplusplus

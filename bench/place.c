@@ -1,6 +1,6 @@
 /* place.c: arrays and products on either device. */
 #include "bench/place.h"
-#include "bench/gpu.h"
+#include "bench/gpu/gpu.h"
 #include <dcsr/spmv.h>
 
 #include <math.h>

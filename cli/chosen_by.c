@@ -1,6 +1,6 @@
 /* chosen_by.c: which model chooses kernels, as reports say it. */
 #include "cli/cli.h"
-#include <dcsr/model.h>
+#include <dcsr/features.h>
 
 void cli_put_model(cli_report *report)
 {

@@ -13,7 +13,11 @@ static struct {
 } settings = {.kernel = "auto", .repeat = 10};
 
 static const struct argp_option options[] = {
-    {"kernel", KEY_KERNEL, "auto|list|segments|csr|shifts|sell|ell|hyb|tiles|dictionary|merge|coo", 0,
+    {"kernel", KEY_KERNEL,
+     "auto|list|segments|csr|shifts|sell|ell|hyb|tiles|dictionary|merge|coo|nut|csr_scalar|csr_vector2|csr_"
+     "vector4|"
+     "csr_vector8|csr_vector16|csr_vector32|csr_dynamic|csr_adaptive|pcsr|sellp|adcsr",
+     0,
      "How to multiply; auto is what should take the least time for this many products, list prints the names "
      "of those "
      "that the device has (default auto)",

@@ -27,7 +27,7 @@ endif
 
 DEVICE := $(if $(and $(NVCC),$(KERNELS),$(CUDA_ARCH)),cuda)
 ifneq ($(DEVICE),)
-PEERS  := $(filter-out bench/gpu_none.c,$(PEERS)) $(wildcard bench/*.cu bench/peers/*.cu)
+PEERS  := $(filter-out bench/gpu/gpu_none.c,$(PEERS)) $(wildcard bench/gpu/*.cu bench/peers/*.cu)
 endif
 CUDA_ROOT := $(abspath $(dir $(realpath $(NVCC)))/..)
 # Said once, and where something is built that it matters to.

@@ -37,6 +37,7 @@ declare -A MAY_INCLUDE=(
     [ops/nut]='dcsr ops/algebra ops/nut'
     [ops/spmv]='dcsr ops/algebra ops/rows ops/vector ops/spmv'
     [ops/spmv/portfolio]='dcsr ops/algebra ops/rows ops/vector ops/choice ops/nut ops/spmv'
+    [ops/spmv/portfolio/cuda]='dcsr ops/algebra ops/rows ops/vector ops/spmv'
     [ops/mxv]='dcsr ops/algebra ops/rows ops/vector ops/nut ops/spmv ops/mxv'
     [ops/spmm]='dcsr ops/algebra ops/rows ops/vector ops/spmv ops/mxv ops/spmm'
     [ops/mxm]='dcsr ops/algebra ops/rows ops/vector ops/matrix ops/mxv ops/mxm'

@@ -4,7 +4,6 @@
 
 #include "cli/cli.h"
 #include <dcsr/features.h>
-#include <dcsr/model.h>
 #include <dcsr/spmv.h>
 
 /* ---- tune_matrices.c: what is measured ---- */

@@ -39,6 +39,8 @@ static bool has_cached(const dcsr_matrix *matrix)
 {
     for (int i = 0; i < DCSR_I_CACHED; i++)
         if (matrix->versions.cached[i]) return true;
+    for (int i = 0; i < DCSR_I_NUTS; i++)
+        if (matrix->versions.nut[i]) return true;
     return false;
 }
 

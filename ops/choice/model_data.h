@@ -13,7 +13,7 @@
 #include "dcsr/base/alloc.h"
 #include "dcsr/base/error.h"
 #include "ops/choice/choice.h"
-#include <dcsr/model.h>
+#include <dcsr/features.h>
 
 enum {
     DCSR_I_MODEL_KERNELS = 64,  /* at most */

@@ -2,7 +2,7 @@
  * streams with vectors in the device's memory, the same bits each time, arrays that are lent, and what is refused. */
 #include <dcsr/spmv.h>
 #include <dcsr/vector.h>
-#include "ops/spmv/portfolio/device_format.h"
+#include "ops/spmv/portfolio/cuda/device_format.h"
 #include "ops/spmv/portfolio/portfolio.h"
 #include "tests/support/support_device.h"
 

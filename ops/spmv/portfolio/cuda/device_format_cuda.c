@@ -1,6 +1,6 @@
 /* device_format_cuda.c: the kernels of the portfolio that have a format on a device: a table of their recipes, and what
  * all of them do in the same way. */
-#include "ops/spmv/portfolio/device_format.h"
+#include "ops/spmv/portfolio/cuda/device_format.h"
 #include "ops/spmv/portfolio/portfolio.h"
 #include "dcsr/store/cuda/gather_cuda.h"
 #include "dcsr/store/cuda/store_cuda.h"

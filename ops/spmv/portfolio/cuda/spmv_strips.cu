@@ -11,7 +11,7 @@
  * strips, in a fixed tree by the list: deterministic. Bytes: strips 4 + value a place, and sellp 4 a slice; the list
  * 8 + value an entry, and a read and a write of y for each row there. One launch for strips; two and, for coo, a fill,
  * for the list. */
-#include "ops/spmv/portfolio/device_format.cuh"
+#include "ops/spmv/portfolio/cuda/device_format.cuh"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/store/cuda/balanced_walk.cuh"
 

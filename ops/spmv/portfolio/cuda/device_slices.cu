@@ -1,5 +1,5 @@
 /* device_slices.cu: how wide the slices of 32 rows are, of formats that pad rows to the longest of their slice. */
-#include "ops/spmv/portfolio/device_format.cuh"
+#include "ops/spmv/portfolio/cuda/device_format.cuh"
 #include "dcsr/device/prim_cuda.h"
 
 namespace

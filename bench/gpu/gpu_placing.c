@@ -5,7 +5,7 @@
  * device_send_s is below host_s (DCSR_I_WORTH_DEVICE). Elements on the device: staying is worth it from the
  * size on at which device_s is below host_fetch_s (DCSR_I_WORTH_STAYING). Work is counted as ops/algebra/dispatch.h
  * does, in entries. */
-#include "bench/gpu_contests.h"
+#include "bench/gpu/gpu_contests.h"
 #include <dcsr/vector.h>
 #include <dcsr/mxv.h>
 #include <dcsr/vector_ops.h>

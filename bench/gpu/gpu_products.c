@@ -5,7 +5,7 @@
  * the result is there. `peer_s` is the peer's by the clock of the GPU, of products back to back for which
  * nobody waits: what it would be at the very best. `peer_call_s` is the peer's with a wait for each, by the
  * clock of the host: what its caller sees. Vectors and dense matrices of both are on the GPU throughout. */
-#include "bench/gpu_contests.h"
+#include "bench/gpu/gpu_contests.h"
 #include "bench/peers/peers.h"
 #include "bench/place.h"
 #include <dcsr/convert.h>

@@ -2,7 +2,7 @@
  *
  * Where the rows of the view lie one behind the other, as in a CSR view or after a defragmentation as a whole, its
  * columns and values are lent: the format is 4 bytes a row. */
-#include "ops/spmv/portfolio/device_format.cuh"
+#include "ops/spmv/portfolio/cuda/device_format.cuh"
 #include "dcsr/store/cuda/gather_cuda.h"
 
 namespace

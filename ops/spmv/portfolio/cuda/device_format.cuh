@@ -2,7 +2,7 @@
 #ifndef DCSR_DEVICE_FORMAT_CUH
 #define DCSR_DEVICE_FORMAT_CUH
 
-#include "ops/spmv/portfolio/device_format.h"
+#include "ops/spmv/portfolio/cuda/device_format.h"
 #include "ops/spmv/product.cuh"
 
 namespace dcsr_portfolio

@@ -6,7 +6,7 @@
  *
  * A row is summed in the order of its entries: deterministic. Bytes: 4 + value + 2 sums an entry, 4 a row, x and y; two
  * launches. */
-#include "ops/spmv/portfolio/device_format.cuh"
+#include "ops/spmv/portfolio/cuda/device_format.cuh"
 
 namespace
 {

@@ -7,7 +7,7 @@
  *
  * Entry p of a row goes to lane p modulo the lanes, whose sums are added in a fixed tree: deterministic, whichever warp
  * takes the row. Bytes: 4 + value an entry, 4 a row, x and y; one launch, and for the counter a fill. */
-#include "ops/spmv/portfolio/device_format.cuh"
+#include "ops/spmv/portfolio/cuda/device_format.cuh"
 
 namespace
 {

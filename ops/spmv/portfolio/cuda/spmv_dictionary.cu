@@ -13,7 +13,7 @@
  *
  * A row is summed in the order of its entries: deterministic. Bytes: 2 or 3 a place (1 or 2 of a pattern), 4 a slice, x
  * and y; one launch. */
-#include "ops/spmv/portfolio/device_format.cuh"
+#include "ops/spmv/portfolio/cuda/device_format.cuh"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/store/cuda/balanced_walk.cuh"
 

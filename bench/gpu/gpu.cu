@@ -2,7 +2,7 @@
  *
  * Bytes moved when rates are measured: `copy` reads and writes a block that is far larger than any cache,
  * `read` reads one; `upload` and `fetch` move the pinned block each way. */
-#include "bench/gpu.h"
+#include "bench/gpu/gpu.h"
 #include "bench/harness.h"
 #include "dcsr/device/device.cuh"
 

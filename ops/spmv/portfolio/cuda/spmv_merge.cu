@@ -11,7 +11,7 @@
  * What a thread has of a row that ends with a later thread is added by a scan over the block, in a fixed tree; what a
  * tile has of a row that ends in a later tile is its carry, added by a second kernel: deterministic. Bytes: 4 + value
  * an entry, 4 a row, x and y, and for each tile 4 and a sum; two launches. */
-#include "ops/spmv/portfolio/device_format.cuh"
+#include "ops/spmv/portfolio/cuda/device_format.cuh"
 
 namespace
 {

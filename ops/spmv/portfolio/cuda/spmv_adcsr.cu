@@ -10,7 +10,7 @@
  * Entry p of a row goes to lane p modulo the lanes, wherever its piece is, and the lanes' sums are added in a fixed
  * tree: deterministic. Bytes: 4 + value an entry, 4 a row for its number and 12 to 20 for its place in the table (8 in
  * a CSR view), x and y; one launch, two with long rows. */
-#include "ops/spmv/portfolio/device_format.cuh"
+#include "ops/spmv/portfolio/cuda/device_format.cuh"
 #include "dcsr/device/prim_cuda.h"
 
 namespace

@@ -1,5 +1,5 @@
 /* gpu_none.c: the functions of gpu.h in builds without CUDA, where no context is on a GPU. */
-#include "bench/gpu.h"
+#include "bench/gpu/gpu.h"
 #include "bench/harness.h"
 
 static void __attribute__((noreturn)) die(void)

@@ -3,7 +3,7 @@
  * `seconds` is what a caller sees of a call, which returns when the result is published, by the clock of the
  * host; and so is the peer's, with a wait, and with memory for its result that it has had before. GB/s: of
  * the entries that are read and written, each once, 12 bytes with its value. */
-#include "bench/gpu_contests.h"
+#include "bench/gpu/gpu_contests.h"
 #include "bench/peers/peers.h"
 #include "bench/place.h"
 #include <dcsr/convert.h>

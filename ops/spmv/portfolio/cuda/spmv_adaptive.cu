@@ -10,7 +10,7 @@
  * which has hardly any rows of its own, as the row fills the tiles between; a second kernel adds up the parts, if there
  * are any. All in fixed orders: deterministic. Bytes: 4 + value an entry, 4 a row, x and y; one launch, two with long
  * rows. */
-#include "ops/spmv/portfolio/device_format.cuh"
+#include "ops/spmv/portfolio/cuda/device_format.cuh"
 
 namespace
 {
