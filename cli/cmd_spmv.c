@@ -1,5 +1,6 @@
 /* cmd_spmv.c: `dcsr spmv`: y = A x, timed, with a checksum that any implementation can be held against. */
 #include "cli/cli.h"
+#include <dcsr/apply.h>
 #include <dcsr/spmv.h>
 #include <dcsr/vector.h>
 #include <stdio.h>
@@ -41,44 +42,21 @@ static error_t take(cli_state *cli, int key, const char *value)
 
 /* ---- Vectors ---- */
 
-/* x_j = 1 + (j mod 7) */
+/* Elements of a matrix that has been widened: fp64 for a pattern, else of its type. x_j = 1 + (j mod 7). */
 static void fill_x(void *x, dcsr_type type, uint64_t n)
 {
     for (uint64_t j = 0; j < n; j++) {
-        switch (type) {
-#define DCSR_X(NAME, name, ctype, minimum, maximum)      \
-    case DCSR_##NAME:                                    \
-        ((ctype *)x)[j] = (ctype)(1 + (int64_t)(j % 7)); \
-        break;
-#include <dcsr/types.def>
-#undef DCSR_X
-        default:
-            ((double *)x)[j] = 1 + (double)(j % 7);
-        }
+        const int value = 1 + (int)(j % 7);
+        if (type == DCSR_FP32)
+            ((float *)x)[j] = (float)value;
+        else if (type == DCSR_FP64 || type == DCSR_PATTERN)
+            ((double *)x)[j] = value;
+        else
+            ((uint64_t *)x)[j] = (uint64_t)value;
     }
 }
 
-/* Element i of y, which a pattern's has as fp64. */
-static double real_at(const void *y, dcsr_type type, uint64_t i)
-{
-    return type == DCSR_FP32 ? (double)((const float *)y)[i] : ((const double *)y)[i];
-}
-
-/* Wraps around, as the product does. */
-static uint64_t integer_at(const void *y, dcsr_type type, uint64_t i)
-{
-    switch (type) {
-#define DCSR_X(NAME, name, ctype, minimum, maximum) \
-    case DCSR_##NAME:                               \
-        return (uint64_t)((const ctype *)y)[i];
-#include <dcsr/types.def>
-#undef DCSR_X
-    default:
-        return (uint64_t)((const double *)y)[i];
-    }
-}
-
-/* The sum of the n elements of y; `type` is the matrix's. */
+/* The sum of the n elements of y; `type` is the matrix's. Integers wrap around, as the product does. */
 static void put_checksum(cli_report *report, const void *y, dcsr_type type, uint64_t n)
 {
     double sum = 0;
@@ -86,9 +64,9 @@ static void put_checksum(cli_report *report, const void *y, dcsr_type type, uint
     const bool real = type == DCSR_FP32 || type == DCSR_FP64;
     for (uint64_t i = 0; i < n; i++) {
         if (real)
-            sum += real_at(y, type, i);
+            sum += type == DCSR_FP32 ? (double)((const float *)y)[i] : ((const double *)y)[i];
         else
-            whole += integer_at(y, type, i);
+            whole += type == DCSR_PATTERN ? (uint64_t)((const double *)y)[i] : ((const uint64_t *)y)[i];
     }
     if (real) {
         cli_put_real(report, "checksum", NULL, sum, "");
@@ -219,6 +197,27 @@ static int list_kernels(cli_state *cli)
     return cli_report_print(&report);
 }
 
+/* Integers of fewer bytes, and bool, become int64, so that sums are what they are, and not what fits. */
+static dcsr_status widen(dcsr_matrix **matrix, const cli_state *cli)
+{
+    dcsr_matrix_info info;
+    dcsr_matrix *wide;
+    dcsr_view *view;
+    dcsr_status status = dcsr_matrix_get_info(*matrix, &info);
+    if (status || info.type == DCSR_PATTERN || info.type == DCSR_FP32 || dcsr_type_size(info.type) == 8)
+        return status;
+    status = dcsr_matrix_create(&wide, cli->context, DCSR_INT64, info.rows, info.cols, NULL);
+    if (status) return status;
+    status = dcsr_view_create(&view, *matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    if (!status)
+        status = dcsr_matrix_apply(wide, NULL, NULL, dcsr_unary_op_of(DCSR_UNARY_IDENTITY, DCSR_INT64), view,
+                                   NULL);
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(status ? wide : *matrix);
+    if (!status) *matrix = wide;
+    return status;
+}
+
 static int run_spmv(cli_state *cli)
 {
     dcsr_matrix *matrix = NULL;
@@ -230,8 +229,8 @@ static int run_spmv(cli_state *cli)
     int status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
     if (status) return status;
     const dcsr_spmv_options chosen = {.kernel = settings.kernel, .products = settings.repeat + 1};
-    if (dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0) || dcsr_view_get_info(view, &info) ||
-        dcsr_spmv_plan_create(&plan, view, &chosen))
+    if (widen(&matrix, cli) || dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0) ||
+        dcsr_view_get_info(view, &info) || dcsr_spmv_plan_create(&plan, view, &chosen))
         status = cli_fail_library(cli);
     else
         status = run_products(cli, plan, &info);
@@ -245,10 +244,11 @@ const cli_command cli_spmv_command = {
     .name = "spmv",
     .arguments = "MATRIX",
     .summary = "Multiply a matrix with a vector, timed",
-    .help = "x_j is 1 + (j mod 7) and the checksum the sum of y, both of the matrix's type; a pattern matrix "
-            "has the "
-            "value 1. GB/s counts each entry, the row table, x and y once, as they are in the store.\n\n"
-            "Example:\n  dcsr spmv poisson3d27:60 --kernel csr --repeat 50\n",
+    .help =
+        "x_j is 1 + (j mod 7) and the checksum the sum of y; bool and integers are multiplied as int64, a "
+        "pattern matrix "
+        "has the value 1. GB/s counts each entry, the row table, x and y once, as they are in the store.\n\n"
+        "Example:\n  dcsr spmv poisson3d27:60 --kernel csr --repeat 50\n",
     .least = 0,
     .most = 1,
     .options = options,

@@ -91,8 +91,8 @@ DCSR_API dcsr_status dcsr_spmv_plan_create(dcsr_spmv_plan **plan, dcsr_view *A,
 /* NULL does nothing. */
 DCSR_API void dcsr_spmv_plan_destroy(dcsr_spmv_plan *plan);
 
-/* y = A x; arguments and errors as of dcsr_spmv(). Where a format is due but there is no memory for it, the store goes
- * on being read in place, and the reason says so. */
+/* y = A x; arguments and errors as of dcsr_spmv(). Where the choice is free, and a format is due but there is no memory
+ * for it, the store is read in place, here and in the other calls, and the reason says so. */
 DCSR_API dcsr_status dcsr_spmv_plan_run(void *y, dcsr_spmv_plan *plan, const void *x);
 
 /* The same on the caller's stream (a cudaStream_t; NULL is the default stream), for a plan of a cuda context: the

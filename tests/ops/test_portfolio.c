@@ -336,6 +336,43 @@ Test(portfolio, failing_allocations_are_reported)
     test_close(context);
 }
 
+/* A free choice needs no memory for a format: where there is none, the store is read in place. */
+Test(portfolio, plans_do_without_memory_for_a_format)
+{
+    static const shape s = {"grid", 1000, 1000, 5000, GRID};
+    dcsr_context *context = test_context(1);
+    test_random random = {3};
+    dcsr_matrix *matrix = make(context, DCSR_FP64, &s, &random);
+    dcsr_view *view = view_of(matrix);
+    const dcsr_spmv_options options = {.products = 1000000};
+    dcsr_spmv_plan *plan;
+    dcsr_spmv_plan_info info;
+    bool stayed = false;
+    TEST_OK(dcsr_spmv_plan_create(&plan, view, &options));
+    TEST_OK(dcsr_spmv_plan_get_info(plan, &info));
+    const bool builds = info.bytes > 0; /* a GPU has no model */
+    dcsr_spmv_plan_destroy(plan);
+    void *x = make_x(DCSR_FP64, &s, &random), *expected = expected_of(view, DCSR_FP64, &s, x);
+    for (long n = 0;; n++) {
+        dcsr_i_fail_allocations_after(n);
+        const dcsr_status status = dcsr_spmv_plan_create(&plan, view, &options);
+        dcsr_i_fail_allocations_after(-1);
+        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
+        if (status) continue;
+        TEST_OK(dcsr_spmv_plan_get_info(plan, &info));
+        check_product(plan, DCSR_FP64, &s, x, expected, info.kernel);
+        dcsr_spmv_plan_destroy(plan);
+        stayed = stayed || (!info.bytes && strstr(info.reason, "no memory"));
+        if (info.bytes || !builds) break;
+    }
+    cr_assert(stayed == builds);
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(matrix);
+    free(x);
+    free(expected);
+    test_close(context);
+}
+
 Test(portfolio, plans_refuse_what_is_wrong)
 {
     static const shape s = {"small", 20, 30, 90, EVEN};

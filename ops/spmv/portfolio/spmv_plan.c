@@ -37,6 +37,11 @@ static void give_reason(dcsr_spmv_plan *plan, const char *form, ...)
     va_end(arguments);
 }
 
+static dcsr_device device_of(const dcsr_i_spmv_matrix *A)
+{
+    return A->rows->on_device ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU;
+}
+
 static const char *why_not(const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A)
 {
     return kernel->refuses ? kernel->refuses(A) : NULL;
@@ -59,9 +64,8 @@ static dcsr_status no_such_kernel(dcsr_device device, const char *name)
 static dcsr_status choose_named(const dcsr_i_spmv_kernel **kernel, dcsr_spmv_plan *plan, const char *name,
                                 const dcsr_i_spmv_matrix *A)
 {
-    const dcsr_device device = A->rows->on_device ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU;
-    *kernel = dcsr_i_spmv_kernel_named(device, name);
-    if (!*kernel) return no_such_kernel(device, name);
+    *kernel = dcsr_i_spmv_kernel_named(device_of(A), name);
+    if (!*kernel) return no_such_kernel(device_of(A), name);
     const char *refusal = why_not(*kernel, A);
     if (refusal)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv: kernel %s %s; take another, or auto", name,
@@ -71,12 +75,11 @@ static dcsr_status choose_named(const dcsr_i_spmv_kernel **kernel, dcsr_spmv_pla
 }
 
 /* The kernels of the device, as a model may choose them; the number of them. */
-static uint32_t list_candidates(dcsr_i_candidate candidates[MOST_KERNELS], const dcsr_i_spmv_matrix *A,
-                                dcsr_device device)
+static uint32_t list_candidates(dcsr_i_candidate candidates[MOST_KERNELS], const dcsr_i_spmv_matrix *A)
 {
     const dcsr_i_spmv_kernel *kernel;
     uint32_t n = 0;
-    for (; n < MOST_KERNELS && (kernel = dcsr_i_spmv_kernel_at(device, n)); n++)
+    for (; n < MOST_KERNELS && (kernel = dcsr_i_spmv_kernel_at(device_of(A), n)); n++)
         candidates[n] = (dcsr_i_candidate){kernel->public.name, !why_not(kernel, A), !kernel->measure};
     return n;
 }
@@ -85,9 +88,8 @@ static uint32_t list_candidates(dcsr_i_candidate candidates[MOST_KERNELS], const
 static dcsr_status choose_freely(const dcsr_i_spmv_kernel **kernel, dcsr_spmv_plan *plan,
                                  const dcsr_i_spmv_matrix *A)
 {
-    const dcsr_device device = A->rows->on_device ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU;
     dcsr_i_candidate candidates[MOST_KERNELS];
-    const uint32_t n = list_candidates(candidates, A, device);
+    const uint32_t n = list_candidates(candidates, A);
     dcsr_features features;
     dcsr_i_choice choice;
     uint32_t taken;
@@ -97,14 +99,14 @@ static dcsr_status choose_freely(const dcsr_i_spmv_kernel **kernel, dcsr_spmv_pl
         DCSR_TRY(dcsr_i_choose(&choice, A->context, &features, candidates, n, (double)plan->expected,
                                DCSR_I_BY_TIME));
         taken = plan->expected ? choice.candidate : choice.later;
-        *kernel = dcsr_i_spmv_kernel_at(device, taken);
+        *kernel = dcsr_i_spmv_kernel_at(device_of(A), taken);
         bytes = 0;
         if ((*kernel)->measure && plan->memory) DCSR_TRY((*kernel)->measure(&bytes, A));
         candidates[taken].possible = false;
     } while (bytes > plan->memory && plan->memory);
     plan->later = taken == choice.candidate ? NULL : *kernel;
     plan->due = plan->later ? plan->info.products + (uint64_t)choice.pays_after : 0;
-    *kernel = dcsr_i_spmv_kernel_at(device, choice.candidate);
+    *kernel = dcsr_i_spmv_kernel_at(device_of(A), choice.candidate);
     give_reason(plan, "%s", choice.reason);
     return DCSR_OK;
 }
@@ -157,6 +159,16 @@ static dcsr_status bring_up_to_date(dcsr_spmv_plan *plan, const dcsr_i_spmv_matr
     return DCSR_OK;
 }
 
+/* The same, but where the choice is free and there is no memory for the format, the store is read in place. */
+static dcsr_status build_or_read_in_place(dcsr_spmv_plan *plan, const dcsr_i_spmv_kernel *kernel,
+                                          const dcsr_i_spmv_matrix *A)
+{
+    const dcsr_status status = build(plan, kernel, A);
+    if (status != DCSR_ERROR_OUT_OF_MEMORY || plan->named || !kernel->measure) return status;
+    give_reason(plan, "there is no memory for the format of %s", kernel->public.name);
+    return build(plan, dcsr_i_spmv_kernel_at(device_of(A), 0), A);
+}
+
 /* The format that has become due, or why it is not built. */
 static dcsr_status build_later(dcsr_spmv_plan *plan)
 {
@@ -190,7 +202,7 @@ static dcsr_status begin(dcsr_spmv_plan *plan, const char *name, const dcsr_i_sp
     const dcsr_i_spmv_kernel *kernel;
     plan->named = name && strcmp(name, "auto") != 0;
     DCSR_TRY(plan->named ? choose_named(&kernel, plan, name, A) : choose_freely(&kernel, plan, A));
-    return build(plan, kernel, A);
+    return build_or_read_in_place(plan, kernel, A);
 }
 
 dcsr_status dcsr_spmv_plan_create(dcsr_spmv_plan **plan, dcsr_view *A, const dcsr_spmv_options *options)
@@ -273,7 +285,7 @@ static dcsr_status follow(dcsr_spmv_plan *plan, const dcsr_i_spmv_matrix *A)
                            kernel->public.name, refusal);
     if (!plan->named && (refusal || !plan->format || !plan->expected))
         DCSR_TRY(choose_freely(&kernel, plan, A));
-    return build(plan, kernel, A);
+    return build_or_read_in_place(plan, kernel, A);
 }
 
 dcsr_status dcsr_spmv_plan_refresh(dcsr_spmv_plan *plan, dcsr_view *A)
