@@ -32,7 +32,7 @@ fi
 if [ $# -eq 0 ]; then
     # The longest first.
     for name in amg ops_products ops_vectors ops_matrices mxm spmv portfolio insert fresh bfs graph closure defragment \
-        concurrent memory iterate aging small build store; do
+        concurrent memory iterate aging levels choice small build store; do
         if [ -x "$programs/bench_$name" ]; then set -- "$@" "$name"; fi
     done
 fi

@@ -12,11 +12,11 @@
 #include "ops/rows/row_reader.h"
 
 /* What things cost. A push over sums writes to places in no order; one over bits is cheaper, as is a pull, which adds
- * in registers, unless it misses the cache. Of tiles an entry over plus-times, over others, and where u lacks
- * elements. */
-static const double PUSH_ENTRY = 2.5, PUSH_BIT = 1.2, PUSH_ROW = 20, PULL_ENTRY = 1.2, PULL_MISS = 3.4,
-                    PULL_LOOK = 5, PULL_ROW = 8, TILE_ENTRY = 1.8, TILE_TERM = 3.5, TILE_BIT = 6.5,
-                    WORD = 0.3;
+ * in registers, unless it misses the cache, or u lacks elements, so that a bit is looked at for each entry. Of tiles an
+ * entry over plus-times, over others, and where u lacks elements. */
+static const double PUSH_ENTRY = 2.5, PUSH_BIT = 1.2, PUSH_ROW = 30, PULL_ENTRY = 1.2, PULL_BIT = 2.6,
+                    PULL_MISS = 3.4, PULL_LOOK = 5, PULL_ROW = 8, PULL_EMPTY_ROW = 2.5, TILE_ENTRY = 1.8,
+                    TILE_TERM = 3.5, TILE_BIT = 6.5, WORD = 0.3;
 
 /* Bytes of a vector from which on its elements are taken to be missed: those of a usual second-level cache. */
 enum { CACHED = 1 << 20 };
@@ -104,7 +104,11 @@ static double push_cost(const dcsr_i_mxv_situation *s)
 
 static double pull_cost(const dcsr_i_mxv_situation *s)
 {
-    double row = s->mean * (s->can_tile && !s->cached ? PULL_MISS : PULL_ENTRY);
+    const double entry = s->can_tile && !s->cached     ? PULL_MISS
+                         : s->pulled_nvals < s->length ? PULL_BIT
+                                                       : PULL_ENTRY,
+                 empty = s->mean < 1 ? 1 - s->mean : 0; /* of the rows, at least */
+    double row = s->mean * entry;
     if (s->any) {
         /* Where it is not known how many entries a push would look at, u's share of the elements. */
         double met = s->can_push ? (double)s->work
@@ -113,7 +117,7 @@ static double pull_cost(const dcsr_i_mxv_situation *s)
         row = (looks < s->mean ? looks : s->mean) * PULL_LOOK;
     }
     double words = (double)s->n / 64 + (s->pulled_dense ? 0 : (double)s->length / 64);
-    return (double)s->wanted * (PULL_ROW + row) + words * WORD +
+    return (double)s->wanted * (PULL_ROW + empty * (PULL_EMPTY_ROW - PULL_ROW) + row) + words * WORD +
            (s->pulled_dense ? 0 : (double)s->pulled_nvals * 2);
 }
 

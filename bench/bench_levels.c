@@ -1,0 +1,166 @@
+/* bench_levels.c: products of a matrix with sparse vectors by each direction, and the one that dcsr_mxv() takes: the
+ * vectors are the frontiers of a breadth-first search, level by level (Hong et al., "Optimizing Sparse-Matrix
+ * Sparse-Vector Multiplication for GPUs", table I).
+ *
+ * Two products with each frontier: `search` is any-pair where no vertex has been visited yet, as a search has it;
+ * `sum` is plus-times over all vertices. Milliseconds are the least of some calls, conversions of the vector included.
+ * A choice is right if it takes at most 5 % more than the best. */
+#include "bench/inputs.h"
+#include <dcsr/mxv.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WAYS = 3, CALLS = 7, MOST_LEVELS = 64 };
+static const dcsr_direction ways[WAYS] = {DCSR_DIRECTION_PUSH, DCSR_DIRECTION_PULL, DCSR_DIRECTION_TILES};
+static const char *const way_names[WAYS] = {"push", "pull", "tiles"};
+
+typedef struct product {
+    const char *name;
+    const dcsr_semiring *semiring;
+    dcsr_type type;
+    bool masked;
+} product;
+
+typedef struct contest {
+    bench *b;
+    bench_table *levels;
+    const char *graph;
+    const product *product;
+    dcsr_view *view;
+    dcsr_vector *frontier, *visited, *next;
+    uint64_t level, n;
+    double best_seconds, taken_seconds; /* of all levels */
+    int right, decided;
+} contest;
+
+/* Seconds of one product, whose direction becomes *way. */
+static double multiply(contest *c, dcsr_direction *way)
+{
+    dcsr_report report;
+    const dcsr_desc desc = {.mask_complement = c->product->masked,
+                            .mask_structure = c->product->masked,
+                            .replace = true,
+                            .direction = *way,
+                            .report = &report};
+    const double start = bench_now();
+    BENCH_OK(dcsr_mxv(c->next, c->product->masked ? c->visited : NULL, NULL, c->product->semiring, c->view,
+                      c->frontier, &desc));
+    const double seconds = bench_now() - start;
+    *way = report.direction;
+    return seconds;
+}
+
+static void measure_level(contest *c)
+{
+    double seconds[WAYS] = {INFINITY, INFINITY, INFINITY};
+    dcsr_direction chosen = DCSR_DIRECTION_AUTO;
+    int best = 0, taken = 0;
+    uint64_t nvals;
+    for (int call = 0; call < CALLS; call++)
+        for (int k = 0; k < WAYS; k++) seconds[k] = fmin(seconds[k], multiply(c, &(dcsr_direction){ways[k]}));
+    multiply(c, &chosen);
+    for (int k = 0; k < WAYS; k++) {
+        if (seconds[k] < seconds[best]) best = k;
+        if (ways[k] == chosen) taken = k;
+    }
+    BENCH_OK(dcsr_vector_get_nvals(c->frontier, &nvals));
+    c->best_seconds += seconds[best];
+    c->taken_seconds += seconds[taken];
+    c->right += seconds[taken] <= 1.05 * seconds[best];
+    c->decided++;
+    char level[24];
+    snprintf(level, sizeof level, "%llu", (unsigned long long)c->level);
+    bench_row(c->levels, BENCH_LABELS(c->graph, c->product->name, level, way_names[taken]), (double)nvals,
+              1e3 * seconds[0], 1e3 * seconds[1], 1e3 * seconds[2], seconds[taken] / seconds[best]);
+}
+
+/* The next frontier becomes the frontier; false: it is empty. */
+static bool advance(contest *c, uint64_t *indices, void *values)
+{
+    uint64_t n;
+    const product search = {"search", dcsr_semiring_of(DCSR_ANY_PAIR, DCSR_BOOL), DCSR_BOOL, true};
+    const product *measured = c->product;
+    c->product = &search;
+    multiply(c, &(dcsr_direction){DCSR_DIRECTION_AUTO});
+    c->product = measured;
+    BENCH_OK(dcsr_vector_get_entries(c->next, c->n, indices, values, &n));
+    BENCH_OK(dcsr_vector_clear(c->frontier));
+    BENCH_OK(dcsr_vector_build(c->frontier, n, indices, values, DCSR_POLICY_DEFAULT));
+    for (uint64_t i = 0; i < n; i++) BENCH_OK(dcsr_vector_set(c->visited, indices[i], &(bool){true}));
+    c->level++;
+    return n > 0;
+}
+
+static void search(bench *b, bench_table *levels, bench_table *sums, const char *graph, dcsr_matrix *matrix,
+                   const product *measured, uint64_t source)
+{
+    contest c = {.b = b, .levels = levels, .graph = graph, .product = measured};
+    dcsr_view_shape shape;
+    BENCH_OK(dcsr_view_create(&c.view, matrix, DCSR_LAYOUT_NUT, 0));
+    BENCH_OK(dcsr_view_get_shape(c.view, &shape));
+    c.n = shape.rows;
+    BENCH_OK(dcsr_vector_create(&c.frontier, b->context, DCSR_BOOL, c.n));
+    BENCH_OK(dcsr_vector_create(&c.visited, b->context, DCSR_BOOL, c.n));
+    BENCH_OK(dcsr_vector_create(&c.next, b->context, measured->type, c.n));
+    BENCH_OK(dcsr_vector_set(c.frontier, source, &(bool){true}));
+    BENCH_OK(dcsr_vector_set(c.visited, source, &(bool){true}));
+    uint64_t *indices = bench_alloc(c.n, sizeof *indices);
+    void *values = bench_alloc(c.n, sizeof(double));
+    do measure_level(&c);
+    while (c.level < MOST_LEVELS && advance(&c, indices, values));
+    bench_row(sums, BENCH_LABELS(graph, measured->name), (double)c.decided, 1e3 * c.best_seconds,
+              1e3 * c.taken_seconds, c.taken_seconds / c.best_seconds, 100.0 * c.right / c.decided);
+    dcsr_vector_destroy(c.frontier);
+    dcsr_vector_destroy(c.visited);
+    dcsr_vector_destroy(c.next);
+    dcsr_view_destroy(c.view);
+    free(indices), free(values);
+}
+
+/* The vertex of most edges, from which most others are reached. */
+static uint64_t hub_of(const bench_csr *A)
+{
+    uint64_t hub = 0;
+    for (uint64_t i = 1; i < A->rows; i++)
+        if (A->offsets[i + 1] - A->offsets[i] > A->offsets[hub + 1] - A->offsets[hub]) hub = i;
+    return hub;
+}
+
+static void on_graph(bench *b, bench_table *levels, bench_table *sums, const char *name)
+{
+    const product products[] = {{"search", dcsr_semiring_of(DCSR_ANY_PAIR, DCSR_BOOL), DCSR_BOOL, true},
+                                {"sum", dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64), DCSR_FP64, false}};
+    bench_csr A = bench_csr_make(b, name);
+    bench_entries edges = bench_entries_from_csr(&A);
+    const uint64_t rows = A.rows;
+    bench_entries_symmetrise(&edges);
+    bench_csr_free(&A);
+    A = bench_csr_from_entries(&edges, rows, rows);
+    bench_entries_free(&edges);
+    dcsr_matrix *matrix = bench_fragmented(b, &A, 1, DCSR_FP64, DCSR_POLICY_LAST);
+    for (size_t k = 0; k < sizeof products / sizeof *products; k++)
+        search(b, levels, sums, name, matrix, &products[k], hub_of(&A));
+    dcsr_matrix_destroy(matrix);
+    bench_csr_free(&A);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const quick[] = {"rmat:14,16", "er:20000,200000", NULL};
+    static const char *const full[] = {"rmat:18,16", "rmat:20,16", "er:1000000,8000000", NULL};
+    bench b;
+    bench_begin(&b, argc, argv, "levels",
+                "Which direction is the fastest at each level of a search, and which is taken?");
+    bench_table *levels =
+        bench_table_begin(&b, "levels", "milliseconds of a product with the frontier",
+                          "graph product level taken | elements:%.0f push_ms:%.3g pull_ms:%.3g "
+                          "tiles_ms:%.3g of_best:%.2f");
+    bench_table *sums = bench_table_begin(
+        &b, "choices", "all levels of a search: the best direction of each, the one that is taken",
+        "graph product | levels:%.0f best_ms:%.3g taken_ms:%.3g of_best:%.3f right%:%.0f");
+    for (const char *const *name = BENCH_SIZE(&b, quick, full); *name; name++)
+        if (bench_has_time(&b, *name)) on_graph(&b, levels, sums, *name);
+    return bench_end(&b);
+}
