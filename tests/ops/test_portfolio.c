@@ -197,7 +197,7 @@ static bool serves(dcsr_view *view, const dcsr_i_spmv_kernel *kernel)
     const char *refusal = kernel->refuses ? kernel->refuses(&A) : NULL;
     if (!refusal) return true;
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, refusal,
-                 dcsr_spmv_plan_create(&plan, view, &(dcsr_spmv_options){.kernel = kernel->public.name}));
+                 dcsr_spmv_plan_create(&plan, view, &(dcsr_spmv_options){.kernel = kernel->told.name}));
     return false;
 }
 
@@ -216,14 +216,14 @@ static void check_kernel(const dcsr_i_spmv_kernel *kernel, dcsr_context *context
     dcsr_spmv_plan_info info;
     if (!serves(view, kernel)) return;
     const uint64_t before = matrix_bytes(context);
-    TEST_OK(dcsr_spmv_plan_create(&plan, view, &(dcsr_spmv_options){.kernel = kernel->public.name}));
+    TEST_OK(dcsr_spmv_plan_create(&plan, view, &(dcsr_spmv_options){.kernel = kernel->told.name}));
     TEST_OK(dcsr_spmv_plan_get_info(plan, &info));
     const uint64_t taken = matrix_bytes(context) - before;
     cr_assert(info.bytes <= taken && taken <= info.bytes + PLAN,
-              "%s, %s, type %d: %llu bytes promised, %llu taken", kernel->public.name, s->name, (int)type,
+              "%s, %s, type %d: %llu bytes promised, %llu taken", kernel->told.name, s->name, (int)type,
               (unsigned long long)info.bytes, (unsigned long long)taken);
-    check_product(plan, type, s, x, expected, kernel->public.name);
-    check_product(plan, type, s, x, expected, kernel->public.name);
+    check_product(plan, type, s, x, expected, kernel->told.name);
+    check_product(plan, type, s, x, expected, kernel->told.name);
     dcsr_spmv_plan_destroy(plan);
 }
 
@@ -263,7 +263,7 @@ Test(portfolio, plans_follow_a_matrix)
         dcsr_view *view = view_of(matrix);
         dcsr_spmv_plan *plan = NULL;
         if (serves(view, kernel))
-            TEST_OK(dcsr_spmv_plan_create(&plan, view, &(dcsr_spmv_options){.kernel = kernel->public.name}));
+            TEST_OK(dcsr_spmv_plan_create(&plan, view, &(dcsr_spmv_options){.kernel = kernel->told.name}));
         for (int round = 0; plan && round < 6; round++) {
             dcsr_view_destroy(view);
             if (round == 2) { /* empties rows */
@@ -284,7 +284,7 @@ Test(portfolio, plans_follow_a_matrix)
             cr_assert_eq(info.version, shown.version);
             void *x = make_x(DCSR_FP64, &s, &random);
             void *expected = expected_of(view, DCSR_FP64, &s, x);
-            check_product(plan, DCSR_FP64, &s, x, expected, kernel->public.name);
+            check_product(plan, DCSR_FP64, &s, x, expected, kernel->told.name);
             free(expected);
             free(x);
         }
@@ -315,14 +315,14 @@ Test(portfolio, failing_allocations_are_reported)
             char y[200 * sizeof(float)];
             dcsr_i_fail_allocations_after(n);
             dcsr_status status =
-                dcsr_spmv_plan_create(&plan, view, &(dcsr_spmv_options){.kernel = kernel->public.name});
+                dcsr_spmv_plan_create(&plan, view, &(dcsr_spmv_options){.kernel = kernel->told.name});
             cr_assert(!status == (plan != NULL));
             if (!status) status = dcsr_spmv_plan_run(y, plan, x);
             const dcsr_status refreshed = status ? status : dcsr_spmv_plan_refresh(plan, next);
             dcsr_i_fail_allocations_after(-1);
             cr_assert(refreshed == DCSR_OK || refreshed == DCSR_ERROR_OUT_OF_MEMORY, "%s: %d, %s",
-                      kernel->public.name, (int)refreshed, dcsr_thread_error());
-            if (!status) check_product(plan, DCSR_FP32, &s, x, expected[!refreshed], kernel->public.name);
+                      kernel->told.name, (int)refreshed, dcsr_thread_error());
+            if (!status) check_product(plan, DCSR_FP32, &s, x, expected[!refreshed], kernel->told.name);
             dcsr_spmv_plan_destroy(plan);
             if (!refreshed) break;
         }

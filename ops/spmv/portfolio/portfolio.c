@@ -22,14 +22,14 @@ const dcsr_i_spmv_kernel *dcsr_i_spmv_kernel_named(dcsr_device device, const cha
 {
     const dcsr_i_spmv_kernel *kernel;
     for (uint64_t k = 0; (kernel = dcsr_i_spmv_kernel_at(device, k)); k++)
-        if (!strcmp(kernel->public.name, name)) return kernel;
+        if (!strcmp(kernel->told.name, name)) return kernel;
     return NULL;
 }
 
 const dcsr_spmv_kernel *dcsr_spmv_kernel_at(dcsr_device device, uint64_t number)
 {
     const dcsr_i_spmv_kernel *kernel = dcsr_i_spmv_kernel_at(device, number);
-    return kernel ? &kernel->public : NULL;
+    return kernel ? &kernel->told : NULL;
 }
 
 dcsr_status dcsr_i_spmv_matrix_of(dcsr_i_spmv_matrix *A, dcsr_view *view)

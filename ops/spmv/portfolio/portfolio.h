@@ -44,7 +44,7 @@ typedef struct dcsr_i_spmv_product {
 } dcsr_i_spmv_product;
 
 typedef struct dcsr_i_spmv_kernel {
-    dcsr_spmv_kernel public;
+    dcsr_spmv_kernel told; /* to callers */
     /* Why it cannot serve the matrix, constant text that goes on after "kernel NAME "; NULL: it can. May be NULL: it
      * serves all. */
     const char *(*refuses)(const dcsr_i_spmv_matrix *A);

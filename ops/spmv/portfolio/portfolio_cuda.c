@@ -10,7 +10,7 @@ static dcsr_status run_segments(const dcsr_i_spmv_product *product, const dcsr_i
 }
 
 const dcsr_i_spmv_kernel dcsr_i_cuda_spmv_segments = {
-    .public = {"segments", "rows in place, by warps; pieces by a map of them"},
+    .told = {"segments", "rows in place, by warps; pieces by a map of them"},
     .run = run_segments,
 };
 

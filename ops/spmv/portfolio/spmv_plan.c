@@ -55,7 +55,7 @@ static dcsr_status no_such_kernel(dcsr_device device, const char *name)
     const dcsr_i_spmv_kernel *kernel;
     for (uint64_t k = 0; (kernel = dcsr_i_spmv_kernel_at(device, k)); k++) {
         const size_t length = strlen(names);
-        snprintf(names + length, sizeof names - length, ", %s", kernel->public.name);
+        snprintf(names + length, sizeof names - length, ", %s", kernel->told.name);
     }
     return dcsr_i_fail(DCSR_ERROR_NOT_FOUND,
                        "spmv: there is no kernel \"%s\" on this device; there are: auto%s", name, names);
@@ -80,7 +80,7 @@ static uint32_t list_candidates(dcsr_i_candidate candidates[MOST_KERNELS], const
     const dcsr_i_spmv_kernel *kernel;
     uint32_t n = 0;
     for (; n < MOST_KERNELS && (kernel = dcsr_i_spmv_kernel_at(device_of(A), n)); n++)
-        candidates[n] = (dcsr_i_candidate){kernel->public.name, !why_not(kernel, A), !kernel->measure};
+        candidates[n] = (dcsr_i_candidate){kernel->told.name, !why_not(kernel, A), !kernel->measure};
     return n;
 }
 
@@ -165,7 +165,7 @@ static dcsr_status build_or_read_in_place(dcsr_spmv_plan *plan, const dcsr_i_spm
 {
     const dcsr_status status = build(plan, kernel, A);
     if (status != DCSR_ERROR_OUT_OF_MEMORY || plan->named || !kernel->measure) return status;
-    give_reason(plan, "there is no memory for the format of %s", kernel->public.name);
+    give_reason(plan, "there is no memory for the format of %s", kernel->told.name);
     return build(plan, dcsr_i_spmv_kernel_at(device_of(A), 0), A);
 }
 
@@ -178,7 +178,7 @@ static dcsr_status build_later(dcsr_spmv_plan *plan)
     if (status == DCSR_OK)
         give_reason(plan, "after %llu products the format pays", (unsigned long long)plan->info.products);
     else if (status == DCSR_ERROR_OUT_OF_MEMORY)
-        give_reason(plan, "there is no memory for the format of %s", kernel->public.name);
+        give_reason(plan, "there is no memory for the format of %s", kernel->told.name);
     return status == DCSR_ERROR_OUT_OF_MEMORY ? DCSR_OK : status;
 }
 
@@ -282,7 +282,7 @@ static dcsr_status follow(dcsr_spmv_plan *plan, const dcsr_i_spmv_matrix *A)
         return bring_up_to_date(plan, A);
     if (refusal && plan->named)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv: kernel %s %s; take another, or auto",
-                           kernel->public.name, refusal);
+                           kernel->told.name, refusal);
     if (!plan->named && (refusal || !plan->format || !plan->expected))
         DCSR_TRY(choose_freely(&kernel, plan, A));
     return build_or_read_in_place(plan, kernel, A);
@@ -309,7 +309,7 @@ dcsr_status dcsr_spmv_plan_get_info(const dcsr_spmv_plan *plan, dcsr_spmv_plan_i
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv_plan_get_info: plan or info is NULL");
     DCSR_TRY(dcsr_i_view_check(plan->A.view));
     *info = plan->info;
-    info->kernel = plan->kernel->public.name;
+    info->kernel = plan->kernel->told.name;
     info->version = plan->A.info.version;
     return DCSR_OK;
 }

@@ -248,7 +248,7 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
 }
 
 const dcsr_i_spmv_kernel dcsr_i_spmv_tiles = {
-    .public = {"tiles", "columns of most entries first, in tiles that the second-level cache holds"},
+    .told = {"tiles", "columns of most entries first, in tiles that the second-level cache holds"},
     .refuses = dcsr_i_spmv_refuses_sparse_lines,
     .measure = measure,
     .build = build,

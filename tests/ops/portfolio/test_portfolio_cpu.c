@@ -177,12 +177,12 @@ static void check_run(const problem *p, const dcsr_i_spmv_kernel *kernel, const 
     memset(y, 0x5a, 2 * p->rows * size);
     TEST_OK(kernel->run(&(dcsr_i_spmv_product){.y = y, .x = p->x, .threads = threads}, A, format));
     TEST_OK(kernel->run(&(dcsr_i_spmv_product){.y = again, .x = p->x, .threads = threads}, A, format));
-    cr_assert(!memcmp(y, again, p->rows * size), "%s, %s, %d threads: another result", kernel->public.name,
+    cr_assert(!memcmp(y, again, p->rows * size), "%s, %s, %d threads: another result", kernel->told.name,
               p->name, threads);
     for (uint64_t i = 0; i < p->rows; i++)
         cr_assert(test_decode(p->vector, y + i * size) == p->expected[i],
-                  "%s, %s, type %d, level %d, %d threads: y[%llu] is %g, not %g", kernel->public.name,
-                  p->name, (int)p->type, (int)dcsr_i_spmv_level_now(), threads, (unsigned long long)i,
+                  "%s, %s, type %d, level %d, %d threads: y[%llu] is %g, not %g", kernel->told.name, p->name,
+                  (int)p->type, (int)dcsr_i_spmv_level_now(), threads, (unsigned long long)i,
                   test_decode(p->vector, y + i * size), p->expected[i]);
     free(y);
 }

@@ -94,14 +94,14 @@ Test(portfolio_device, products_follow_one_another_on_a_stream)
         served++;
         double expected[ROWS];
         void *values, *x_there = there(x);
-        dcsr_spmv_plan *plan = plan_of(view, kernel->public.name);
+        dcsr_spmv_plan *plan = plan_of(view, kernel->told.name);
         TEST_OK(dcsr_spmv_plan_run(expected, plan, x_there));
         for (int i = 0; i < PRODUCTS; i++)
             TEST_OK(dcsr_spmv_plan_run_on_stream(there(y[i]), plan, x_there, dcsr_i_cuda_handle(stream)));
         TEST_OK(dcsr_i_cuda_wait(stream, "a test"));
         for (int i = 0; i < PRODUCTS; i++) {
             TEST_OK(dcsr_vector_get_values(y[i], &values));
-            cr_assert(!memcmp(values, expected, sizeof expected), "%s, product %d", kernel->public.name, i);
+            cr_assert(!memcmp(values, expected, sizeof expected), "%s, product %d", kernel->told.name, i);
         }
         dcsr_spmv_plan_destroy(plan);
     }

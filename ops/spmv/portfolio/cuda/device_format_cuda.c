@@ -164,7 +164,7 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
     {                                                                                              \
         return run(product, A, format, &(RECIPE));                                                 \
     }                                                                                              \
-    const dcsr_i_spmv_kernel dcsr_i_cuda_spmv_##NAME = {.public = {#NAME, SUMMARY},                \
+    const dcsr_i_spmv_kernel dcsr_i_cuda_spmv_##NAME = {.told = {#NAME, SUMMARY},                  \
                                                         .refuses = refuses_##NAME,                 \
                                                         .measure = measure_##NAME,                 \
                                                         .build = build_##NAME,                     \
