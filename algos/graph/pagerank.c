@@ -115,11 +115,11 @@ static bool may_be_narrow(const walk *w, double change, double before, double to
     return then > tolerance && (1 - w->damping) * then > TIMES * (double)FLT_EPSILON / 2;
 }
 
-static sums step_block(const walk *w, uint64_t b, double chance, bool all)
+static sums step_block(const walk *w, uint64_t b, double chance, double damping, bool all)
 {
     const uint64_t vertices = w->in->vertices, first = b * BLOCK;
     const uint64_t n = first + BLOCK < vertices ? BLOCK : vertices - first;
-    const double damping = w->damping, even = chance * (1 / (double)vertices), *old = w->rank + first;
+    const double even = chance * (1 / (double)vertices), *old = w->rank + first;
     const double *personal = w->personal ? w->personal + first : NULL;
     unsigned char *settled = w->settled ? w->settled + first : NULL;
     double fresh[BLOCK] = {0};
@@ -211,13 +211,14 @@ static sums *sums_of(const walk *w, uint64_t iteration)
 static void run(walk w, dcsr_pagerank_result *found, const dcsr_pagerank_options *o)
 {
     dcsr_pagerank_result now = *found;
-    double lost = w.lost;
+    double lost = w.lost, ranks = 1; /* in all */
     bool all = true;
     while (!now.converged && now.iterations < o->max_iterations) {
-        const double chance = 1 - w.damping + w.damping * lost;
+        /* What is rounded does not add up to 1, an error that would fade by the damping alone. */
+        const double damping = w.damping / ranks, chance = 1 - w.damping + damping * lost;
         sums *block = sums_of(&w, now.iterations);
 #pragma omp for schedule(dynamic, 4)
-        for (uint64_t b = 0; b < w.blocks; b++) block[b] = step_block(&w, b, chance, all);
+        for (uint64_t b = 0; b < w.blocks; b++) block[b] = step_block(&w, b, chance, damping, all);
         const sums total = add_blocks(block, w.blocks);
         const bool exact = !w.narrow[0];
         void *handed = w.handed[0];
@@ -226,6 +227,7 @@ static void run(walk w, dcsr_pagerank_result *found, const dcsr_pagerank_options
         w.narrow[0] = w.narrow[1];
         w.narrow[1] = may_be_narrow(&w, total.change, now.change, o->tolerance);
         lost = total.lost;
+        ranks = total.all;
         now.change = total.change;
         now.iterations++;
         now.converged = all && exact && total.change <= o->tolerance;

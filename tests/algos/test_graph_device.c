@@ -105,8 +105,9 @@ static findings find(dcsr_view *view, uint64_t n, bool symmetric)
     TEST_OK(dcsr_sssp(f.distance, &f.paths, view, n / 3, &(dcsr_sssp_options){.delta = 7}));
     TEST_OK(dcsr_triangles(f.triangles, &f.count, view, &known));
     TEST_OK(dcsr_clustering(f.coefficient, &f.clustering, view, &known));
-    TEST_OK(dcsr_pagerank(f.rank, &f.walk, view,
-                          &(dcsr_pagerank_options){.symmetric = symmetric, .tolerance = 1e-9}));
+    TEST_OK(dcsr_pagerank(
+        f.rank, &f.walk, view,
+        &(dcsr_pagerank_options){.symmetric = symmetric, .tolerance = 1e-13, .max_iterations = 400}));
     return f;
 }
 
@@ -130,8 +131,10 @@ static void compare(const findings *f, const findings *wanted, uint64_t n)
               !memcmp(&f->clustering, &wanted->clustering, sizeof f->clustering));
     for (uint64_t v = 0; v < n; v++) difference += fabs(f->rank[v] - wanted->rank[v]);
     cr_assert(difference < 1e-12, "ranks differ by %g", difference);
-    cr_assert(f->walk.converged && f->walk.iterations == wanted->walk.iterations &&
-              f->walk.dangling == wanted->walk.dangling);
+    /* The cpu hands ranks on as fp32 until the last iterations, of which there may be some more or fewer. */
+    cr_assert(f->walk.converged && wanted->walk.converged && f->walk.dangling == wanted->walk.dangling);
+    cr_assert(abs(f->walk.iterations - wanted->walk.iterations) <= 5, "%d iterations, %d", f->walk.iterations,
+              wanted->walk.iterations);
 }
 
 Test(graph_device, finds_what_the_cpu_finds)
