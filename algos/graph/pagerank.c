@@ -214,7 +214,7 @@ static void run(walk w, dcsr_pagerank_result *found, const dcsr_pagerank_options
     double lost = w.lost, ranks = 1; /* in all */
     bool all = true;
     while (!now.converged && now.iterations < o->max_iterations) {
-        /* What is rounded does not add up to 1, an error that would fade by the damping alone. */
+        /* Ranks by what was rounded do not add up to 1, an error that would fade by the damping alone. */
         const double damping = w.damping / ranks, chance = 1 - w.damping + damping * lost;
         sums *block = sums_of(&w, now.iterations);
 #pragma omp for schedule(dynamic, 4)
@@ -227,7 +227,7 @@ static void run(walk w, dcsr_pagerank_result *found, const dcsr_pagerank_options
         w.narrow[0] = w.narrow[1];
         w.narrow[1] = may_be_narrow(&w, total.change, now.change, o->tolerance);
         lost = total.lost;
-        ranks = total.all;
+        ranks = exact ? 1 : total.all;
         now.change = total.change;
         now.iterations++;
         now.converged = all && exact && total.change <= o->tolerance;
