@@ -175,7 +175,7 @@ void cli_put_scored(cli_report *report, const char *key, const char *label, uint
 /* Adds a line to the text only; without a label it begins at the margin. */
 __attribute__((format(printf, 3, 4))) void cli_put_line(cli_report *report, const char *label,
                                                         const char *format, ...);
-/* Which model chooses kernels in the program's context, and why the user's does not (chosen_by.c). */
+/* Which model chooses kernels in the program's context, and why the user's does not (output.c). */
 void cli_put_model(cli_report *report);
 int cli_report_print(cli_report *report);
 /* Frees the report without printing it; returns `status`. */

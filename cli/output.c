@@ -3,6 +3,7 @@
  * Results are gathered twice at the same time, as a JSON object and as aligned text, and one of them is
  * printed at the end, so that a command that fails half way prints no half result. */
 #include "cli/cli.h"
+#include <dcsr/features.h>
 #include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
@@ -452,4 +453,17 @@ int cli_report_drop(cli_report *report, int status)
     json_decref(report->object);
     free(report->text);
     return status;
+}
+
+void cli_put_model(cli_report *report)
+{
+    dcsr_model_info info;
+    if (dcsr_model_get_info(&info, report->cli->context)) return;
+    const bool none = !*info.made;
+    cli_put_line(report, "model", "%s%s%s", none ? "none for this device" : info.made, *info.file ? ", " : "",
+                 info.file);
+    cli_put_text(report, "model", NULL, none ? "none" : *info.file ? info.file : "default");
+    cli_put_text(report, "model_machine", none ? NULL : "  measured on", info.machine);
+    cli_put_text(report, "model_made", NULL, info.made);
+    if (*info.refused) cli_put_text(report, "model_refused", "  in place of", info.refused);
 }

@@ -20,11 +20,11 @@
 #include <string.h>
 
 enum { X, RESIDUAL, BLOCKS, LISTED, RANK, CHANCE };
-enum { BLOCK = 8 };      /* vertices that are listed together: their residuals share a cache line */
-enum { LEAST_COST = 4 }; /* of a push, in edges */
-enum { FINER = 4 };      /* each threshold is the one before, divided by this */
-enum { MANY = 32 };      /* the list is put in order when it has one block in this many */
-enum { AHEAD = 16 };     /* so many blocks before it is looked at, memory is asked for what is read of one */
+enum { BLOCK = 8 };             /* vertices that are listed together: their residuals share a cache line */
+enum { LEAST_COST = 4 };        /* of a push, in edges */
+enum { FINER = 4 };             /* each threshold is the one before, divided by this */
+enum { MANY = 32 };             /* the list is put in order when it has one block in this many */
+enum { AHEAD = 16 };            /* how many blocks ahead of their use data is asked for */
 static const double OVER = 1.3; /* what is pushed of a residual where it is more than the residual */
 enum { SPARE = 4 };             /* a result computed anew has an error this many times below the tolerance */
 enum { MOST_ITERATIONS = 1000 };
@@ -122,7 +122,7 @@ static void hand_on(dcsr_follower *f, const walk *w, uint32_t u, double amount)
     f->rounded += DBL_EPSILON * (double)degree * f->residuals; /* each is less than their sum */
 }
 
-/* Pushes so many times its residual. */
+/* Pushes its residual, scaled by `times`. */
 static void push(dcsr_follower *f, const walk *w, uint32_t v, double times)
 {
     const double residual = w->residual[v], pushed = times * residual, rest = residual - pushed;
@@ -158,8 +158,8 @@ static inline void expect(const dcsr_follower *f, const walk *w, uint64_t i, dou
     }
 }
 
-/* Pushes what is more than `threshold` for each edge along which it goes, so many times. Blocks that are listed
- * meanwhile have their turn as well. Whether there was something to push. */
+/* Pushes residuals, scaled by `times`, that are more than `threshold` for each edge along which they go. Blocks that
+ * are listed meanwhile have their turn as well. Whether there was something to push. */
 static bool sweep(dcsr_follower *f, const walk *w, double threshold, double times)
 {
     const uint64_t touched = f->touched;

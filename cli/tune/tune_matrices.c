@@ -197,7 +197,7 @@ static uint64_t columns_kept(dice *d, uint64_t cols)
     return kept ? kept : 1;
 }
 
-/* What values a matrix gets: its own, so many different ones, or all of them different. */
+/* The values that a matrix gets: its own, a few distinct ones, or all distinct. */
 typedef struct value_kind {
     bool own;
     uint64_t distinct; /* 0: all */

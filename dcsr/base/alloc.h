@@ -41,7 +41,7 @@ void dcsr_i_free(dcsr_context *context, dcsr_i_pool pool, void *block, size_t co
 dcsr_status dcsr_i_charge(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes);
 void dcsr_i_uncharge(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes);
 
-/* Bytes in use of a pool, about so many while others take some. */
+/* Bytes in use of a pool; an estimate while other threads allocate. */
 uint64_t dcsr_i_used(const dcsr_context *context, dcsr_i_pool pool);
 
 /* Of a memory limit a part is set aside for calls that ask, or make room (context.h). What the calling thread

@@ -21,7 +21,6 @@ struct dcsr_view {
     /* Known without the lock: columns ascend strictly in all rows. */
     atomic_bool ascends;
     struct dcsr_i_nut *nut; /* the tiles of a view of DCSR_LAYOUT_NUT, else NULL */
-    uint64_t tiles_since;   /* while they are made: the version of those that panels are taken over from */
     pthread_mutex_t lock;   /* for what is made when it is asked for: */
     dcsr_i_attachment *kept[DCSR_I_KEPT];
     /* The forms of what the view shows, by the flags above. form[0] is there from the beginning: segments of a

@@ -46,13 +46,19 @@ void dcsr_i_nut_forget(dcsr_matrix *matrix)
     }
 }
 
+/* A view, and the version whose tiles panels are taken over from. */
+typedef struct span {
+    const dcsr_view *view;
+    uint64_t since;
+} span;
+
 /* Rows may have changed where a page of them is younger than the tiles. It is the published pages that are asked, not
  * those in which rows were resolved for the view. */
 static bool changed(const void *user, uint64_t first, uint64_t end)
 {
-    const dcsr_view *view = user;
-    return view->matrix->engine->touched(view->matrix, view->form[0].hold->base, first, end,
-                                         view->tiles_since);
+    const span *s = user;
+    dcsr_matrix *matrix = s->view->matrix;
+    return matrix->engine->touched(matrix, s->view->form[0].hold->base, first, end, s->since);
 }
 
 dcsr_status dcsr_i_view_make_nut(dcsr_view *view)
@@ -64,13 +70,13 @@ dcsr_status dcsr_i_view_make_nut(dcsr_view *view)
     }
     /* From newer ones it is not known what an older version has. */
     const bool serves = last && last->version < view->version;
-    if (serves) view->tiles_since = last->version;
+    const span younger = {view, serves ? last->version : 0};
     const dcsr_i_nut_order order = {.context = view->context,
                                     .rows = &view->form[0].rows,
                                     .budget = dcsr_i_nut_budget_for(view->context, view->form[0].rows.type),
                                     .last = serves ? last : NULL,
                                     .changed = changed,
-                                    .user = view};
+                                    .user = &younger};
     dcsr_status status = dcsr_i_nut_create(&view->nut, &order);
     dcsr_i_nut_release(last);
     if (status != DCSR_OK) return status;

@@ -59,7 +59,7 @@ typedef struct dcsr_features_options {
  *
  * Errors: INVALID_ARGUMENT (NULL), CONTEXT_DESTROYED, OUT_OF_MEMORY, DEVICE; *features is then all zero. Threads:
  * as for reading the view; one that asks while another computes waits for it. Cost: O(rows in use) as
- * dcsr_view_get_info(), and half a millisecond to one for the rows that are read; memory up to 24 bytes for each
+ * dcsr_view_get_info(), and up to some milliseconds for the rows that are read; memory up to 24 bytes for each
  * entry read, which are given back. */
 DCSR_API dcsr_status dcsr_view_get_features(dcsr_features *features, dcsr_view *view,
                                             const dcsr_features_options *options);
@@ -97,7 +97,7 @@ typedef struct dcsr_model_info {
 } dcsr_model_info;
 
 /* Tells which model chooses in contexts of this device. In a cuda context there may be none, as the library has none
- * for GPUs: kernels are then chosen by rules, and `made` is empty. Errors: INVALID_ARGUMENT, CONTEXT_DESTROYED,
+ * for GPUs: the store is then read in place, and `made` is empty. Errors: INVALID_ARGUMENT, CONTEXT_DESTROYED,
  * OUT_OF_MEMORY. Cost: the first call for a device in a process reads and checks the models, some milliseconds. */
 DCSR_API dcsr_status dcsr_model_get_info(dcsr_model_info *info, dcsr_context *context);
 

@@ -78,6 +78,9 @@ typedef struct dcsr_spmv_options {
                            place until products have cost as much as a better format would */
     uint64_t
         memory; /* the most bytes that a format may take where the choice is free; 0: what the context has */
+    bool
+        for_energy; /* choose what should take the least energy, where the model was trained on that (dcsr/features.h);
+                        else the least time */
 } dcsr_spmv_options;
 
 /* Chooses a kernel for the view and builds its format. The plan holds what the view shows, so that the view may be

@@ -1,6 +1,6 @@
 /* choice.c: choosing a kernel. */
 #include "ops/choice/choice.h"
-#include "ops/choice/model_use.h"
+#include "ops/choice/model_data.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* model.c: which model is in use: the library's own, or the user's. */
 #include "dcsr/base/runtime.h"
-#include "ops/choice/model_use.h"
+#include "ops/choice/model_data.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -98,4 +98,8 @@ uint32_t dcsr_i_prediction_class(const dcsr_i_prediction *prediction, uint32_t k
 /* The decision function; positive: by rows. `inputs`: of the model's features, then the density in millionths. */
 double dcsr_i_svm_decide(const dcsr_i_svm *svm, uint32_t inputs, const double *input);
 
+/* The model for contexts of this device: the user's, if it is there and fits this machine, else the library's; NULL:
+ * there is none. It lasts as long as the process. Errors: OUT_OF_MEMORY. Any thread. */
+dcsr_status dcsr_i_model_in_use(const dcsr_i_model **model, dcsr_context *context);
+
 #endif

@@ -25,6 +25,7 @@ struct dcsr_spmv_plan {
     uint64_t due;
     bool named; /* the kernel was asked for by name */
     uint64_t expected, memory;
+    bool for_energy;
     dcsr_spmv_plan_info info;
 };
 
@@ -74,17 +75,30 @@ static dcsr_status choose_named(const dcsr_i_spmv_kernel **kernel, dcsr_spmv_pla
     return DCSR_OK;
 }
 
-/* The kernels of the device, as a model may choose them; the number of them. */
+/* The kernels of the device, as a model may choose them; the number of them. Whether one can serve the matrix is asked
+ * when it is chosen, as some read all entries to tell. */
 static uint32_t list_candidates(dcsr_i_candidate candidates[MOST_KERNELS], const dcsr_i_spmv_matrix *A)
 {
     const dcsr_i_spmv_kernel *kernel;
     uint32_t n = 0;
     for (; n < MOST_KERNELS && (kernel = dcsr_i_spmv_kernel_at(device_of(A), n)); n++)
-        candidates[n] = (dcsr_i_candidate){kernel->told.name, !why_not(kernel, A), !kernel->measure};
+        candidates[n] = (dcsr_i_candidate){kernel->told.name, true, !kernel->measure};
     return n;
 }
 
-/* Asks the model, again as long as what it takes would be more than the caller allows. */
+/* Whether the kernel serves the matrix, with a format of no more bytes than the caller allows. */
+static dcsr_status is_allowed(bool *allowed, const dcsr_spmv_plan *plan, const dcsr_i_spmv_kernel *kernel,
+                              const dcsr_i_spmv_matrix *A)
+{
+    uint64_t bytes = 0;
+    *allowed = !why_not(kernel, A);
+    if (!*allowed || !kernel->measure || !plan->memory) return DCSR_OK;
+    DCSR_TRY(kernel->measure(&bytes, A));
+    *allowed = bytes <= plan->memory;
+    return DCSR_OK;
+}
+
+/* Asks the model, again as long as what it would have, now or later, is not allowed. */
 static dcsr_status choose_freely(const dcsr_i_spmv_kernel **kernel, dcsr_spmv_plan *plan,
                                  const dcsr_i_spmv_matrix *A)
 {
@@ -92,20 +106,20 @@ static dcsr_status choose_freely(const dcsr_i_spmv_kernel **kernel, dcsr_spmv_pl
     const uint32_t n = list_candidates(candidates, A);
     dcsr_features features;
     dcsr_i_choice choice;
-    uint32_t taken;
-    uint64_t bytes;
+    bool allowed;
     DCSR_TRY(dcsr_view_get_features(&features, A->view, NULL));
     do {
         DCSR_TRY(dcsr_i_choose(&choice, A->context, &features, candidates, n, (double)plan->expected,
-                               DCSR_I_BY_TIME));
-        taken = plan->expected ? choice.candidate : choice.later;
-        *kernel = dcsr_i_spmv_kernel_at(device_of(A), taken);
-        bytes = 0;
-        if ((*kernel)->measure && plan->memory) DCSR_TRY((*kernel)->measure(&bytes, A));
-        candidates[taken].possible = false;
-    } while (bytes > plan->memory && plan->memory);
-    plan->later = taken == choice.candidate ? NULL : *kernel;
-    plan->due = plan->later ? plan->info.products + (uint64_t)choice.pays_after : 0;
+                               plan->for_energy ? DCSR_I_BY_ENERGY : DCSR_I_BY_TIME));
+        const bool now = choice.candidate && (plan->expected || !choice.later);
+        const uint32_t asked = now ? choice.candidate : choice.later;
+        *kernel = dcsr_i_spmv_kernel_at(device_of(A), asked);
+        DCSR_TRY(is_allowed(&allowed, plan, *kernel, A));
+        candidates[asked].possible = false;
+    } while (!allowed);
+    const bool waits = !plan->expected && choice.later != choice.candidate;
+    plan->later = waits ? *kernel : NULL;
+    plan->due = waits ? plan->info.products + (uint64_t)choice.pays_after : 0;
     *kernel = dcsr_i_spmv_kernel_at(device_of(A), choice.candidate);
     give_reason(plan, "%s", choice.reason);
     return DCSR_OK;
@@ -217,6 +231,7 @@ dcsr_status dcsr_spmv_plan_create(dcsr_spmv_plan **plan, dcsr_view *A, const dcs
     if (!made) return DCSR_ERROR_OUT_OF_MEMORY;
     made->expected = options->products;
     made->memory = options->memory;
+    made->for_energy = options->for_energy;
     dcsr_i_spmv_matrix matrix = {0};
     dcsr_status status = open_matrix(&matrix, A);
     if (!status) status = begin(made, options->kernel, &matrix);

@@ -1,7 +1,7 @@
 /* test_models.c: models as scikit-learn has trained them: their predictions, the file, which one is in use, and what
  * is chosen. */
 #include "dcsr/base/alloc.h"
-#include "ops/choice/model_use.h"
+#include "ops/choice/model_data.h"
 #include "tests/support/support.h"
 #include <math.h>
 #include <stdio.h>
