@@ -1,0 +1,199 @@
+/* multi.h: one matrix on several devices.
+ *
+ * A matrix is cut into parts, ranges of rows with about equally many entries, and each device has one. What is done with
+ * it is done by all devices at once: batches are split by owner and inserted everywhere, products read their part of
+ * the rows, and vectors are cut where rows are.
+ *
+ *      dcsr_multi *devices;                                     devices   0       1       2       3
+ *      dcsr_multi_create(&devices, "cuda:0-3", NULL);                  +-----+-------+----+-----------+
+ *      dcsr_multi_matrix_create(&A, devices, ...);             rows of |  A0 |  A1   | A2 |    A3     |
+ *      dcsr_multi_matrix_insert(A, n, rows, cols, values);     of      |  x0 |  x1   | x2 |    x3     |
+ *      dcsr_multi_view_create(&view, A, ...);                          +-----+-------+----+-----------+
+ *      dcsr_multi_spmv(y, view, x);                            borders 0     b1      b2   b3          rows
+ *
+ * A device is a GPU, or a share of the processor's threads (those of a NUMA node, by default). All of one dcsr_multi are
+ * of one kind. docs/MULTI.md says how parts, versions and communication work.
+ *
+ * Names, ownership, errors and threads are as for one device: dcsr/matrix.h, dcsr/view.h, dcsr/vector.h. A call that
+ * fails on one device fails as a whole, leaves everything as it was, and names the device. */
+#ifndef DCSR_MULTI_H
+#define DCSR_MULTI_H
+
+#include <dcsr/desc.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Devices ---- */
+
+typedef struct dcsr_multi dcsr_multi;
+
+/* The most devices of one dcsr_multi. */
+#define DCSR_MAX_DEVICES 64
+
+/* Zero-initialise, then set what should differ from the default. */
+typedef struct dcsr_multi_options {
+    int threads;           /* on the cpu: of all devices together; 0: as dcsr_context_options.threads */
+    uint64_t memory_limit; /* bytes that all objects may take on each device; 0: no limit but the machine's */
+    bool through_host;     /* GPUs exchange by way of pinned host memory even where they could do so directly */
+} dcsr_multi_options;
+
+/* Opens the devices that a text names:
+ *
+ *      cuda:all            every GPU that CUDA sees
+ *      cuda:0-3   cuda:0,2 those, as CUDA counts them
+ *      cpu:numa            one device for each NUMA node that has processors, its threads bound to them
+ *      cpu:4               four devices, each with a quarter of the threads
+ *
+ * "cpu", "cuda" and "auto" are one device. Each device is a context, with a thread of the library's that works for it.
+ * *devices is NULL on failure. Errors: INVALID_ARGUMENT (a text of another form, a device named twice: the message shows
+ * where), NO_DEVICE (which is not there, and how many are; GPUs of different kinds), NOT_BUILT, OUT_OF_MEMORY, DEVICE. */
+DCSR_API dcsr_status dcsr_multi_create(dcsr_multi **devices, const char *text,
+                                       const dcsr_multi_options *options);
+/* As dcsr_context_destroy() does for each context: objects that are still held can only be destroyed. */
+DCSR_API void dcsr_multi_destroy(dcsr_multi *devices);
+
+typedef struct dcsr_multi_info {
+    uint64_t devices;
+    dcsr_device device;                        /* of what kind they are */
+    dcsr_context *context[DCSR_MAX_DEVICES];   /* lent: to be asked, and for vectors of a part */
+    bool direct[DCSR_MAX_DEVICES];             /* whether it reads the memory of all others without the host */
+    bool collective;                           /* NCCL was found and is used */
+} dcsr_multi_info;
+DCSR_API dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info);
+
+/* ---- Matrices ---- */
+
+typedef struct dcsr_multi_matrix dcsr_multi_matrix;
+
+/* Creates an empty matrix. options is for each part as for a matrix; maintain_transpose gives each part its own. Borders
+ * are at equal shares of the rows until there are entries. Errors: as dcsr_matrix_create(). */
+DCSR_API dcsr_status dcsr_multi_matrix_create(dcsr_multi_matrix **matrix, dcsr_multi *devices, dcsr_type type,
+                                              uint64_t rows, uint64_t cols,
+                                              const dcsr_matrix_options *options);
+/* The same with the entries of a CSR in host memory, borders where parts have equally many. Errors: as
+ * dcsr_matrix_from_csr(). Cost: about two products with the matrix beside copying it to the devices. */
+DCSR_API dcsr_status dcsr_multi_matrix_from_csr(dcsr_multi_matrix **matrix, dcsr_multi *devices,
+                                                const dcsr_csr *csr, const dcsr_matrix_options *options);
+/* The same with the entries that a view shows, of any context. */
+DCSR_API dcsr_status dcsr_multi_matrix_from_view(dcsr_multi_matrix **matrix, dcsr_multi *devices,
+                                                 dcsr_view *view, const dcsr_matrix_options *options);
+DCSR_API void dcsr_multi_matrix_destroy(dcsr_multi_matrix *matrix);
+
+/* Queue n entries, or deletions; arguments, errors and cost as of dcsr_matrix_insert() and dcsr_matrix_remove(). The
+ * batch is applied by all devices at once and becomes one version; if one of them cannot apply it, for lack of memory
+ * say, none does, and the ticket says which. */
+DCSR_API dcsr_status dcsr_multi_matrix_insert(dcsr_multi_matrix *matrix, uint64_t n, const uint64_t *rows,
+                                              const uint64_t *cols, const void *values, dcsr_ticket **ticket);
+DCSR_API dcsr_status dcsr_multi_matrix_remove(dcsr_multi_matrix *matrix, uint64_t n, const uint64_t *rows,
+                                              const uint64_t *cols, dcsr_ticket **ticket);
+/* Moves borders so that parts have equally many entries; the matrix does so itself where one has a quarter more than its
+ * share. Readers go on with the parts that they have. Cost: a copy of the entries that change their device, and of the
+ * parts that lose or get some; memory for these meanwhile. */
+DCSR_API dcsr_status dcsr_multi_matrix_balance(dcsr_multi_matrix *matrix, dcsr_ticket **ticket);
+/* As dcsr_matrix_defragment() on each part. */
+DCSR_API dcsr_status dcsr_multi_matrix_defragment(dcsr_multi_matrix *matrix, dcsr_defragment_scope scope,
+                                                  dcsr_ticket **ticket);
+/* As dcsr_matrix_wait(). */
+DCSR_API dcsr_status dcsr_multi_matrix_wait(dcsr_multi_matrix *matrix);
+
+typedef struct dcsr_multi_matrix_info {
+    dcsr_matrix_info whole;                /* sums over the parts; `version` is the matrix's own */
+    uint64_t parts;                        /* one a device */
+    uint64_t border[DCSR_MAX_DEVICES + 1]; /* part k has the rows border[k] to border[k + 1] - 1 */
+    uint64_t stored[DCSR_MAX_DEVICES];     /* entries of each */
+    uint64_t balances;                     /* times that borders were moved */
+} dcsr_multi_matrix_info;
+DCSR_API dcsr_status dcsr_multi_matrix_get_info(dcsr_multi_matrix *matrix, dcsr_multi_matrix_info *info);
+
+/* ---- Views ---- */
+
+typedef struct dcsr_multi_view dcsr_multi_view;
+
+/* A view of the last version of all parts: what no device shows alone no reader sees. Arguments and errors as of
+ * dcsr_view_create(), which is called for each part with the layout. Never waits for a writer, unless with
+ * DCSR_VIEW_LATEST. */
+DCSR_API dcsr_status dcsr_multi_view_create(dcsr_multi_view **view, dcsr_multi_matrix *matrix,
+                                            dcsr_layout layout, unsigned flags);
+DCSR_API void dcsr_multi_view_destroy(dcsr_multi_view *view);
+
+typedef struct dcsr_multi_view_info {
+    dcsr_type type;
+    dcsr_layout layout;
+    uint64_t rows, cols, nnz, version;
+    uint64_t parts;
+    uint64_t border[DCSR_MAX_DEVICES + 1];
+    uint64_t nnz_of[DCSR_MAX_DEVICES]; /* of each part */
+    double balance;                    /* entries of the largest part, over those of an equal share; 1 is even */
+} dcsr_multi_view_info;
+DCSR_API dcsr_status dcsr_multi_view_get_info(dcsr_multi_view *view, dcsr_multi_view_info *info);
+/* Lends the view of part k, whose row i is row border[k] + i of the matrix. */
+DCSR_API dcsr_status dcsr_multi_view_get_part(dcsr_multi_view *view, uint64_t k, dcsr_view **part);
+/* As dcsr_view_get_row(). */
+DCSR_API dcsr_status dcsr_multi_view_get_row(dcsr_multi_view *view, uint64_t row, uint64_t capacity,
+                                             uint32_t *cols, void *values, uint64_t *length);
+
+/* ---- Vectors ---- */
+
+typedef struct dcsr_multi_vector dcsr_multi_vector;
+
+/* Creates a vector without elements, cut as the rows of the view are (by_columns false), or as its columns: equal shares
+ * for those of a matrix that is not square, else as rows. Operations accept vectors with other borders, of an older view
+ * say, and move what has to be moved; what they write gets the borders of the view. */
+DCSR_API dcsr_status dcsr_multi_vector_create(dcsr_multi_vector **vector, dcsr_multi_view *like, dcsr_type type,
+                                              bool by_columns);
+DCSR_API void dcsr_multi_vector_destroy(dcsr_multi_vector *vector);
+/* Sets every element to the value; sets all from an array in host memory, of which every element is present; copies all
+ * to one, with *missing where there is none. `size` values of the type. */
+DCSR_API dcsr_status dcsr_multi_vector_fill(dcsr_multi_vector *vector, const void *value);
+DCSR_API dcsr_status dcsr_multi_vector_from_array(dcsr_multi_vector *vector, const void *values);
+DCSR_API dcsr_status dcsr_multi_vector_to_array(const dcsr_multi_vector *vector, const void *missing,
+                                                void *values);
+/* As dcsr_vector_set(), _get(), _clear(), _get_nvals(). */
+DCSR_API dcsr_status dcsr_multi_vector_set(dcsr_multi_vector *vector, uint64_t index, const void *value);
+DCSR_API dcsr_status dcsr_multi_vector_get(const dcsr_multi_vector *vector, uint64_t index, void *value,
+                                           bool *stored);
+DCSR_API dcsr_status dcsr_multi_vector_clear(dcsr_multi_vector *vector);
+DCSR_API dcsr_status dcsr_multi_vector_get_nvals(const dcsr_multi_vector *vector, uint64_t *nvals);
+/* Lends the part on device k, elements *first to *first + its size - 1: for operations on vectors (dcsr/vector_ops.h),
+ * which are made part by part. */
+DCSR_API dcsr_status dcsr_multi_vector_get_part(dcsr_multi_vector *vector, uint64_t k, dcsr_vector **part,
+                                                uint64_t *first);
+
+/* ---- Operations ---- */
+
+/* What an operation did, on all devices together. */
+typedef struct dcsr_multi_report {
+    dcsr_direction direction;
+    double seconds;       /* from the call to its return */
+    double communication; /* of them, those in which the slowest device waited for what others had to send */
+    uint64_t bytes;       /* that devices sent to each other */
+} dcsr_multi_report;
+
+/* y = A x, as dcsr_spmv(): x and y have every element, of the type that dcsr_spmv() wants. Each device gets those
+ * elements of x that its rows touch. With the same borders the result is the one of a single device, bit for bit.
+ * report may be NULL, here and below. */
+DCSR_API dcsr_status dcsr_multi_spmv(dcsr_multi_vector *y, dcsr_multi_view *A, const dcsr_multi_vector *x,
+                                     dcsr_multi_report *report);
+
+/* w<mask> = accum(w, A u) and w<mask> = accum(w, u A): as dcsr_mxv() and dcsr_vxm(). mxv brings u to all devices, as a
+ * list or with a bit for each element, whichever is less; vxm merges what devices have computed of all of w, with the
+ * semiring's monoid. w, u and the mask belong to one dcsr_multi with A. */
+DCSR_API dcsr_status dcsr_multi_mxv(dcsr_multi_vector *w, const dcsr_multi_vector *mask,
+                                    const dcsr_binary_op *accum, const dcsr_semiring *semiring,
+                                    dcsr_multi_view *A, const dcsr_multi_vector *u, const dcsr_desc *desc,
+                                    dcsr_multi_report *report);
+DCSR_API dcsr_status dcsr_multi_vxm(dcsr_multi_vector *w, const dcsr_multi_vector *mask,
+                                    const dcsr_binary_op *accum, const dcsr_semiring *semiring,
+                                    const dcsr_multi_vector *u, dcsr_multi_view *A, const dcsr_desc *desc,
+                                    dcsr_multi_report *report);
+
+/* The reduction of all elements, as dcsr_vector_reduce(): *result keeps its value where there are none. */
+DCSR_API dcsr_status dcsr_multi_vector_reduce(void *result, const dcsr_monoid *monoid,
+                                              const dcsr_multi_vector *vector);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
