@@ -103,7 +103,7 @@ Test(mxm_rows_device, finds_minima_beside_nan)
     NEEDS_GPU();
     parity p;
     parity_open(&p, 21);
-    for (uint64_t width = 4; width <= 1024; width *= 4) {
+    for (uint64_t width = 4; width <= 1024; width *= TEST_VARIANT(4, 16, 16)) {
         triples A = {.rows = 20, .cols = width}, B = {.rows = width, .cols = 40};
         for (uint64_t i = 0; i < 20; i++)
             for (uint64_t k = 0; k < width; k++)
@@ -125,16 +125,16 @@ Test(mxm_rows_device, multiplies_stencils)
     parity p;
     parity_open(&p, 12);
     for (int points = 3; points <= 27; points *= 3) {
-        enum { SIDE = 12 };
-        triples A = {.rows = SIDE * SIDE * SIDE, .cols = SIDE * SIDE * SIDE};
+        const int side = TEST_VARIANT(12, 7, 7);
+        triples A = {.rows = (uint64_t)(side * side * side), .cols = (uint64_t)(side * side * side)};
         for (int i = 0; i < (int)A.rows; i++)
             for (int n = 0; n < 27; n++) {
                 int d[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1},
-                    at[3] = {i % SIDE, i / SIDE % SIDE, i / SIDE / SIDE};
+                    at[3] = {i % side, i / side % side, i / side / side};
                 bool inside = points == 27 || (points == 9 && !d[2]) || (!d[2] && !d[1]);
-                for (int k = 0; k < 3; k++) inside = inside && at[k] + d[k] >= 0 && at[k] + d[k] < SIDE;
+                for (int k = 0; k < 3; k++) inside = inside && at[k] + d[k] >= 0 && at[k] + d[k] < side;
                 if (inside)
-                    test_add(&A, (uint64_t)i, (uint64_t)(i + d[0] + SIDE * (d[1] + SIDE * d[2])),
+                    test_add(&A, (uint64_t)i, (uint64_t)(i + d[0] + side * (d[1] + side * d[2])),
                              d[0] || d[1] || d[2] ? -1 : 26);
             }
         matrices a = parity_make(&p, &A, DCSR_FP64, 1);
@@ -156,7 +156,7 @@ Test(mxm_rows_device, multiplies_rows_that_are_alike)
     NEEDS_GPU();
     parity p;
     parity_open(&p, 14);
-    for (int width = 1; width <= 13; width += 6)
+    for (int width = 1; width <= 13; width += TEST_VARIANT(6, 12, 12))
         for (int spoilt = 0; spoilt < 3; spoilt++) {
             enum { ROWS = 700 };
             triples A = {.rows = ROWS, .cols = ROWS}, B = {.rows = ROWS, .cols = 3 * ROWS + 100};
@@ -250,7 +250,7 @@ Test(mxm_rows_device, keeps_sums_that_cancel)
     NEEDS_GPU();
     parity p;
     parity_open(&p, 14);
-    for (uint64_t width = 4; width <= 1024; width *= 4) {
+    for (uint64_t width = 4; width <= 1024; width *= TEST_VARIANT(4, 16, 16)) {
         triples A = {.rows = 20, .cols = 2 * width}, B = {.rows = 2 * width, .cols = 50};
         for (uint64_t i = 0; i < 20; i++)
             for (uint64_t k = 0; k < 2 * width; k++) test_add(&A, i, k, k % 2 ? 1 : -1);
