@@ -83,7 +83,7 @@ THREADED := $(filter test_threads test_model test_ticket test_view test_matrix t
               test_diff test_diff_model test_amg_setup test_amg_solve test_amg_ways test_amg_update \
               test_betweenness test_bfs_many test_bfs_parents test_components test_pagerank test_triangles test_sssp \
               test_kcore test_ktruss test_independent test_colouring test_bulk test_grow test_single \
-              test_matrix_union test_fresh test_nut test_portfolio_cpu \
+              test_matrix_union test_fresh test_nut test_portfolio_cpu test_followers_threads \
               test_closure test_cfl,$(SUITES))
 
 # As many jobs as tools/jobs.sh says. A -j on the command line wins over this (make sees to that itself), and so does

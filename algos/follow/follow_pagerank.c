@@ -9,24 +9,35 @@
  * An edge that comes or goes makes two of them, whatever the degree of its vertex u: x[u] becomes greater or less, so
  * that what u hands on along its other edges stays as it was (H. Zhang, P. Lofgren, A. Goel 2016). Then residuals are
  * pushed: added to their x, and handed on. A push takes at least a part of 1 - d of its residual away, and costs the
- * degree of its vertex; so those that are largest for their cost go first, in sweeps with a threshold that falls, over
- * the vertices whose residuals have changed (N. Ohsaka, T. Maehara, K. Kawarabayashi 2015). Where the last threshold
- * takes several sweeps, as in a grid, in which residuals come back to where they were, more than the residual is pushed
- * (successive over-relaxation, D. Young 1954), unless that makes their sum greater. What rounding may have added is
- * counted; residuals are computed again from the edges before it is much. */
+ * degree of its vertex; so those that are largest for their cost go first, by a threshold that falls
+ * (N. Ohsaka, T. Maehara, K. Kawarabayashi 2015).
+ *
+ *      few vertices have some    they are on a list; a threshold that falls, the sum of residuals kept push by push
+ *      many have                 sweeps over all in their order, as Gauss and Seidel do; a threshold of the mean,
+ *                                the sum found afterwards: a third of the time an edge
+ *
+ * What rounding may have added is counted; residuals are computed again from the edges before it is much. */
 #include "algos/follow/follower.h"
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { X, RESIDUAL, BLOCKS, LISTED, RANK, CHANCE };
-enum { BLOCK = 8 };             /* vertices that are listed together: their residuals share a cache line */
-enum { LEAST_COST = 4 };        /* of a push, in edges */
-enum { FINER = 4 };             /* each threshold is the one before, divided by this */
-enum { MANY = 32 };             /* the list is put in order when it has one block in this many */
-enum { AHEAD = 16 };            /* how many blocks ahead of their use data is asked for */
-static const double OVER = 1.3; /* what is pushed of a residual where it is more than the residual */
-enum { SPARE = 4 };             /* a result computed anew has an error this many times below the tolerance */
+enum { X, RESIDUAL, BLOCKS, LISTED, RANK, CHANCE, INBOX, OTHER_INBOX };
+enum { BLOCK = 8 };      /* vertices that are listed together: their residuals share a cache line */
+enum { LEAST_COST = 4 }; /* of a push, in edges */
+enum { FINER = 4 };      /* each threshold is the one before, divided by this */
+enum { AHEAD = 16 };     /* how many blocks ahead of their use data is asked for */
+/* A list is given up when it has one block in MANY; in two where there are few vertices, so that all are in a cache. */
+enum { MANY = 8, SMALL = 1 << 15 };
+/* Of a sweep over all: the part of residuals that may be left; what may be left of those that are allowed; and the
+ * quanta that each edge gets in a push, at least. */
+static const double LEFT = 0.6, NEARLY = 0.7;
+enum { QUANTA = 8 };
+/* So many sweeps that leave more than SLOW, and OVER times the residual is pushed. */
+enum { SEVERAL = 2 };
+static const double SLOW = 0.5, OVER = 1.2;
+enum { SPARE = 4 }; /* a result computed anew has an error this many times below the tolerance */
 enum { MOST_ITERATIONS = 1000 };
 
 typedef struct walk {
@@ -61,11 +72,14 @@ static double enough(const dcsr_follower *f)
 static void sum_up(dcsr_follower *f)
 {
     const double *x = f->array[X], *residual = f->array[RESIDUAL];
-    f->mass = f->residuals = 0;
+    double mass = 0, residuals = 0;
+#pragma omp simd reduction(+ : mass, residuals)
     for (uint64_t v = 0; v < f->vertices; v++) {
-        f->mass += x[v];
-        f->residuals += fabs(residual[v]);
+        mass += x[v];
+        residuals += fabs(residual[v]);
     }
+    f->mass = mass;
+    f->residuals = residuals;
 }
 
 /* ---- Pushing ---- */
@@ -76,17 +90,6 @@ static void list_all(dcsr_follower *f, const walk *w)
     memset(w->listed, 1, w->all);
     f->count = w->all;
     sum_up(f);
-}
-
-/* Blocks that lie side by side are read faster in their order. */
-static void put_in_order(dcsr_follower *f, const walk *w)
-{
-    uint64_t count = 0;
-    if (f->count < w->all / MANY) return;
-    for (uint64_t b = 0; b < w->all; b++) {
-        w->blocks[count] = (uint32_t)b;
-        count += w->listed[b];
-    }
 }
 
 static void add(dcsr_follower *f, const walk *w, uint32_t v, double amount)
@@ -122,17 +125,17 @@ static void hand_on(dcsr_follower *f, const walk *w, uint32_t u, double amount)
     f->rounded += DBL_EPSILON * (double)degree * f->residuals; /* each is less than their sum */
 }
 
-/* Pushes its residual, scaled by `times`. */
-static void push(dcsr_follower *f, const walk *w, uint32_t v, double times)
+/* Pushes its residual. */
+static void push(dcsr_follower *f, const walk *w, uint32_t v)
 {
-    const double residual = w->residual[v], pushed = times * residual, rest = residual - pushed;
-    w->x[v] += pushed;
-    w->residual[v] = rest;
-    f->mass += pushed;
-    f->residuals += fabs(rest) - fabs(residual);
-    f->rounded += DBL_EPSILON * (fabs(w->x[v]) + fabs(rest));
+    const double residual = w->residual[v];
+    w->x[v] += residual;
+    w->residual[v] = 0;
+    f->mass += residual;
+    f->residuals -= fabs(residual);
+    f->rounded += DBL_EPSILON * fabs(w->x[v]);
     f->touched++;
-    hand_on(f, w, v, pushed);
+    hand_on(f, w, v, residual);
 }
 
 static uint64_t end_of(const walk *w, uint64_t block)
@@ -158,12 +161,18 @@ static inline void expect(const dcsr_follower *f, const walk *w, uint64_t i, dou
     }
 }
 
-/* Pushes residuals, scaled by `times`, that are more than `threshold` for each edge along which they go. Blocks that
- * are listed meanwhile have their turn as well. Whether there was something to push. */
-static bool sweep(dcsr_follower *f, const walk *w, double threshold, double times)
+/* Whether so many blocks are listed that it is cheaper to go over all: sooner if residuals are not in a cache. */
+static inline bool is_long(const dcsr_follower *f, const walk *w)
+{
+    return f->count > w->all / (w->n < SMALL ? 2 : MANY);
+}
+
+/* Pushes residuals that are more than `threshold` for each edge along which they go. Blocks that are listed meanwhile
+ * have their turn as well. Whether there was something to push. */
+static bool sweep(dcsr_follower *f, const walk *w, double threshold)
 {
     const uint64_t touched = f->touched;
-    for (uint64_t i = 0; i < f->count && f->residuals > enough(f) && !f->anew; i++) {
+    for (uint64_t i = 0; i < f->count && !is_long(f, w) && f->residuals > enough(f) && !f->anew; i++) {
         uint64_t edges = 0;
         expect(f, w, i, threshold);
         for (uint64_t v = w->blocks[i] * (uint64_t)BLOCK, end = end_of(w, w->blocks[i]); v < end; v++) {
@@ -171,7 +180,7 @@ static bool sweep(dcsr_follower *f, const walk *w, double threshold, double time
             if (residual <= threshold * LEAST_COST) continue;
             const uint64_t degree = w->l->row[v].length;
             if (residual <= threshold * (double)(LEAST_COST + degree)) continue;
-            push(f, w, (uint32_t)v, times);
+            push(f, w, (uint32_t)v);
             edges += degree;
         }
         dcsr_i_follow_work(f, edges);
@@ -189,27 +198,182 @@ static double largest(const dcsr_follower *f, const walk *w)
     return most;
 }
 
-/* Pushes until residuals are small enough. Where all vertices are below the last threshold, so is their sum; but the
- * sum of ranks, which it depends on, may have become less. */
-static void push_all(dcsr_follower *f, const walk *w)
+/* ---- Pushing by sweeps over all vertices ---- */
+
+/* Half of the blocks: where it begins, goes on, and ends; and what a sweep has done there. */
+typedef struct half {
+    int32_t *inbox; /* what its pushes have handed to each vertex, in quanta */
+    uint64_t first, at, end, pushes, edges;
+    uint64_t quanta; /* handed on, in all: no inbox has more, so none overflows */
+    double pushed, mass, sum,
+        residuals; /* of |what was pushed|, the same signed; of residuals then, of |residuals| */
+} half;
+
+/* A sweep: what is pushed is more than `threshold` for each edge. */
+typedef struct pass {
+    double threshold, times, quantum;
+    half of[2];
+} pass;
+
+/* Whether there may be something to push in a whole block: one comparison of all its vertices. */
+static inline bool has_more(const double *residual, const int32_t *inbox, double quantum, double least)
 {
-    double last = enough(f) / (double)(w->l->count + LEAST_COST * w->n);
-    double threshold = fmax(largest(f, w) / LEAST_COST / FINER, last), times = 1;
-    bool over = true;
+    int above = 0;
+    for (int v = 0; v < BLOCK; v++) above |= fabs(residual[v] + quantum * inbox[v]) > least;
+    return above != 0;
+}
+
+/* How many quanta each edge of a row gets, no more than `room` in all. */
+static inline int32_t quanta_of(double part, uint64_t room, uint32_t edges)
+{
+    const double most = (double)(room / edges);
+    return (int32_t)(part > most ? most : part < -most ? -most : part + copysign(0.5, part));
+}
+
+/* Pushes from the vertices of a half in their order, without list or sum; its own inbox is read on the way. Goes on
+ * where it stopped, if that was because inboxes could have overflowed. `half` is the caller's own memory. */
+static void sweep_half(const walk *w, const pass *s, half *shared)
+{
+    const double least = s->threshold * LEAST_COST, quantum = s->quantum;
+    const dcsr_i_link_row *rows = w->l->row;
+    half h = *shared; /* in memory that no other thread writes to */
+    int32_t *inbox = h.inbox;
+    bool room = true;
+    for (; h.at < h.end && room; h.at += room) {
+        const uint64_t first = h.at * BLOCK, end = end_of(w, h.at);
+        if (end - first == BLOCK && !has_more(w->residual + first, inbox + first, quantum, least)) continue;
+        for (uint64_t v = first; v < end && room; v++) {
+            const double rest = w->residual[v] + quantum * inbox[v];
+            const uint32_t edges = rows[v].length;
+            double amount = s->times * rest;
+            if (fabs(rest) <= least || fabs(rest) <= s->threshold * (LEAST_COST + (double)edges)) continue;
+            room = h.quanta + edges <= INT32_MAX;
+            if (!room) continue;
+            inbox[v] = 0;
+            if (edges) {
+                const double unit = quantum * (double)edges / w->damping;
+                const int32_t quanta = quanta_of(amount / unit, INT32_MAX - h.quanta, edges);
+                const uint32_t *to = w->l->end + rows[v].begin;
+                for (uint32_t k = 0; k < edges; k++) inbox[to[k]] += quanta;
+                amount = quanta * unit;
+                h.quanta += (uint64_t)abs(quanta) * edges;
+                h.edges += edges;
+            }
+            w->residual[v] = rest - amount;
+            w->x[v] += amount;
+            h.mass += amount;
+            h.pushed += fabs(amount);
+            h.pushes++;
+        }
+    }
+    if (room) h.at = h.first;
+    *shared = h;
+}
+
+/* Empties both inboxes of a half, and adds its residuals up. */
+static void deliver(const walk *w, const pass *s, half *h)
+{
+    int32_t *one = s->of[0].inbox, *other = s->of[1].inbox;
+    double sum = 0, residuals = 0;
+    const uint64_t end = h->end * BLOCK < w->n ? h->end * BLOCK : w->n;
+#pragma omp simd reduction(+ : sum, residuals)
+    for (uint64_t v = h->first * BLOCK; v < end; v++) {
+        const double residual = w->residual[v] + s->quantum * ((double)one[v] + (double)other[v]);
+        w->residual[v] = residual;
+        one[v] = other[v] = 0;
+        sum += residual;
+        residuals += fabs(residual);
+    }
+    h->sum = sum;
+    h->residuals = residuals;
+}
+
+/* One sweep, of two halves side by side whatever the number of threads, so that ranks do not depend on it. Edges hand
+ * on whole quanta, what is less stays where it was: so inboxes are small enough for the cache, and sums in them exact.
+ * The sum of residuals as they are signed. */
+static double sweep_all(dcsr_follower *f, const walk *w, pass *s)
+{
+    const int threads = dcsr_context_threads(f->context, w->l->count + w->n) > 1 ? 2 : 1;
+    s->quantum = w->damping * s->threshold / QUANTA;
+    for (int h = 0; h < 2; h++)
+        s->of[h] =
+            (half){.inbox = s->of[h].inbox, .first = s->of[h].first, .at = s->of[h].at, .end = s->of[h].end};
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+#pragma omp for schedule(static, 1)
+        for (int h = 0; h < 2; h++) sweep_half(w, s, &s->of[h]);
+#pragma omp for schedule(static, 1)
+        for (int h = 0; h < 2; h++) deliver(w, s, &s->of[h]);
+    }
+    const half *a = &s->of[0], *b = &s->of[1];
+    f->mass += a->mass + b->mass;
+    f->touched += a->pushes + b->pushes;
+    /* What is rounded for each vertex: its x, what was pushed from it and, twice, its residual, which was never more
+     * than all were before and what was pushed. */
+    f->rounded += DBL_EPSILON * (f->mass + 4 * (f->residuals + a->pushed + b->pushed));
+    f->residuals = a->residuals + b->residuals;
+    dcsr_i_follow_work(f, a->edges + b->edges + w->n / BLOCK);
+    return a->sum + b->sum;
+}
+
+/* Scales all x so that residuals, whose sum is given, have the sum 0. For ranks that is nothing, but pushes hand the
+ * sum on as it is, less the damping, while what has the sum 0 mixes and fades. */
+static void balance(dcsr_follower *f, const walk *w, double sum)
+{
+    const double *chance = f->array[CHANCE];
+    double chances = 0;
+#pragma omp simd reduction(+ : chances)
+    for (uint64_t v = 0; v < w->n; v++) chances += chance[v];
+    const double more = sum / (chances - sum);
+    for (uint64_t v = 0; v < w->n; v++) {
+        w->x[v] += more * w->x[v];
+        w->residual[v] += more * (w->residual[v] - chance[v]);
+    }
+    f->rounded += 2 * DBL_EPSILON * f->mass;
+    sum_up(f);
+}
+
+/* Sweeps over all vertices until residuals are small enough. In each, what is not pushed is a part of their sum, and no
+ * more is pushed than has to be. Where several have not made them much less, as in a grid, in which residuals come back
+ * to where they were, more than the residual is pushed (successive over-relaxation, D. Young 1954), unless that leaves
+ * more. */
+static void push_everywhere(dcsr_follower *f, const walk *w)
+{
+    const double costs = (double)(w->l->count + LEAST_COST * w->n);
+    pass s = {.of = {{.inbox = f->array[INBOX], .end = w->all / 2},
+                     {.inbox = f->array[OTHER_INBOX], .first = w->all / 2, .at = w->all / 2, .end = w->all}}};
+    int slow = 0;     /* sweeps one after the other */
+    double plain = 1; /* what the last sweep left that pushed residuals as they are */
+    bool over = true; /* may be tried */
     while (f->residuals > enough(f) && !f->anew) {
         const double before = f->residuals;
-        put_in_order(f, w);
-        const bool pushed = sweep(f, w, threshold, times);
-        if (!pushed && threshold <= last) {
-            if (f->count == w->all) last /= 2;
-            list_all(f, w);
-        }
-        if (times > 1 && f->residuals >= before) over = false;
-        times = over && pushed && threshold <= last ? OVER : 1;
+        s.times = over && slow >= SEVERAL ? OVER : 1;
+        s.threshold = fmax(LEFT * before, NEARLY * enough(f)) / costs;
+        const double sum = sweep_all(f, w, &s);
+        const double left = f->residuals / before;
+        if (s.times > 1)
+            over = left < plain;
+        else
+            slow = left > SLOW ? slow + 1 : 0, plain = left;
+
+        if (f->residuals > enough(f) && fabs(sum) > f->residuals / 2) balance(f, w, sum);
+    }
+}
+
+/* Pushes until residuals are small enough: those of few vertices from a list, by a threshold that falls, and when they
+ * have spread over many, in sweeps over all. */
+static void push_all(dcsr_follower *f, const walk *w)
+{
+    const double last = enough(f) / (double)(w->l->count + LEAST_COST * w->n);
+    double threshold = fmax(largest(f, w) / LEAST_COST / FINER, last);
+    while (f->residuals > enough(f) && !f->anew && !is_long(f, w)) {
+        const bool pushed = sweep(f, w, threshold);
+        if (!pushed && threshold <= last) break;
         threshold = fmax(threshold / FINER, last);
     }
     for (uint64_t i = 0; i < f->count; i++) w->listed[w->blocks[i]] = 0;
     f->count = 0;
+    push_everywhere(f, w);
 }
 
 /* ---- All vertices ---- */
@@ -230,8 +394,8 @@ static double *chances_of(const dcsr_follower *f)
 static void compute_residuals(dcsr_follower *f, const walk *w)
 {
     const double *chance = f->array[CHANCE];
-    list_all(f, w);
     for (uint64_t v = 0; v < w->n; v++) w->residual[v] = chance[v] - w->x[v];
+    list_all(f, w);
     f->rounded = 0;
     for (uint64_t v = 0; v < w->n; v++) hand_on(f, w, (uint32_t)v, w->x[v]);
     sum_up(f);
@@ -306,13 +470,15 @@ static const dcsr_i_follow_kind kind = {.name = "pagerank",
                                         .call = "dcsr_follow_pagerank",
                                         .getter = "dcsr_follower_get_ranks",
                                         .only_out = true,
-                                        .patience = 128,
+                                        .patience = 256,
                                         .size = {[X] = sizeof(double),
                                                  [RESIDUAL] = sizeof(double),
                                                  [BLOCKS] = 4,
                                                  [LISTED] = 1,
                                                  [RANK] = sizeof(double),
-                                                 [CHANCE] = sizeof(double)},
+                                                 [CHANCE] = sizeof(double),
+                                                 [INBOX] = sizeof(int32_t),
+                                                 [OTHER_INBOX] = sizeof(int32_t)},
                                         .anew = anew,
                                         .grown = grown,
                                         .after = after,
