@@ -36,15 +36,14 @@ static void add(pairs *p, uint64_t row, uint64_t col)
     p->cols[p->n++] = col;
 }
 
-/* Entries first to end - 1, as one batch, and some of what that makes the matrix tidy. */
+/* Entries first to end - 1, as one batch, and all that this makes the matrix tidy. */
 static void change(dcsr_matrix *matrix, const pairs *p, size_t first, size_t end, bool removes)
 {
     if (removes)
         TEST_OK(dcsr_matrix_remove(matrix, end - first, p->rows + first, p->cols + first, NULL));
     else
         TEST_OK(dcsr_matrix_insert(matrix, end - first, p->rows + first, p->cols + first, NULL, NULL));
-    TEST_OK(dcsr_matrix_wait(matrix));
-    TEST_OK(dcsr_matrix_wait(matrix)); /* for what the batch has had the worker look at */
+    test_settle(matrix);
 }
 
 static dcsr_matrix *pattern(dcsr_context *context, uint64_t side, const dcsr_matrix_options *options)
