@@ -521,8 +521,8 @@ Test(cli_stream, metrics_and_questions_are_answered)
         free(text);
         text = program_read_file("m.prom");
     }
-    cr_assert(strstr(text, "# TYPE dcsr_ingest_edges_total counter\ndcsr_ingest_edges_total 2\n"),
-              "%s", text);
+    cr_assert(strstr(text, "# TYPE dcsr_ingest_edges_total counter\ndcsr_ingest_edges_total 2\n"), "%s",
+              text);
     free(text);
     for (bool answered = false; !answered; free(text)) {
         kill(process, SIGUSR1);

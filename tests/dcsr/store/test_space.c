@@ -153,3 +153,26 @@ Test(space, of_clones_is_given_back)
     dcsr_matrix_destroy(matrix);
     test_close(context);
 }
+
+/* What a view has kept goes with it, not only when the worker has been idle for a while or when the next change comes.
+ */
+Test(space, of_a_version_goes_with_its_last_view)
+{
+    enum { ENTRIES = 1 << 19 };
+    dcsr_context *context = on_cpu(1);
+    dcsr_matrix *matrix = pattern(context, ENTRIES, NULL);
+    pairs p = pairs_of(ENTRIES);
+    for (uint64_t r = 0; r < ENTRIES; r++) add(&p, r, r);
+    change(matrix, &p, 0, p.n, false);
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(dcsr_matrix_resize(matrix, 0, ENTRIES, NULL));
+    TEST_OK(dcsr_matrix_defragment(matrix, DCSR_DEFRAGMENT_WHOLE, NULL));
+    test_settle(matrix);
+    cr_assert_geq(test_info(matrix).bytes, ENTRIES * sizeof(uint32_t));
+    dcsr_view_destroy(view);
+    test_settle(matrix);
+    cr_assert_lt(test_info(matrix).bytes, ENTRIES * sizeof(uint32_t));
+    pairs_free(&p);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
