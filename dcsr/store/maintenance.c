@@ -165,16 +165,20 @@ static uint64_t kept_places(const dcsr_matrix *matrix)
     return matrix->context->cuda || is_read_fresh(matrix) ? stored : stored / 16;
 }
 
+/* So many places for which there is memory may be idle, where so many entries are stored. */
+static uint64_t idle_allowed(const dcsr_matrix *matrix, uint64_t stored)
+{
+    if (is_read_fresh(matrix)) return 2 * stored + SMALL_SPACE;
+    return stored / (matrix->context->cuda ? 2 : 8) + SMALL_SPACE;
+}
+
 /* Whether memory of free blocks is to go back to the system. */
 static bool has_idle_memory(dcsr_matrix *matrix)
 {
-    const uint64_t stored = matrix->versions.current->stored, idle = dcsr_i_arena_idle_memory(&matrix->arena),
-                   most = is_read_fresh(matrix)   ? 2 * stored
-                          : matrix->context->cuda ? stored / 2
-                                                  : stored / 8,
-                   enough = most + SMALL_SPACE;
+    const uint64_t idle = dcsr_i_arena_idle_memory(&matrix->arena);
     if (idle < matrix->due.stuck) matrix->due.stuck = idle;
-    return idle > enough && idle > matrix->due.stuck + SMALL_SPACE;
+    return idle > idle_allowed(matrix, matrix->versions.current->stored) &&
+           idle > matrix->due.stuck + SMALL_SPACE;
 }
 
 /* Places in use, but for those that moving rows again would not give back: views or clones hold what is there. */
@@ -345,6 +349,14 @@ bool dcsr_i_resolves_on_insert(dcsr_matrix *matrix)
     /* A reader may set it anew meanwhile, which must not be lost. */
     if (fresh > 0) atomic_compare_exchange_strong(&matrix->due.fresh, &fresh, fresh - 1);
     return fresh > 0;
+}
+
+/* On a device giving memory back stalls what runs there: the next change decides. */
+void dcsr_i_was_let_go(dcsr_matrix *matrix, uint64_t stored)
+{
+    if (matrix->defragmentation == DCSR_DEFRAGMENT_OFF || matrix->context->cuda) return;
+    if (dcsr_i_arena_idle_memory(&matrix->arena) > idle_allowed(matrix, stored))
+        dcsr_i_queue_look_later(matrix);
 }
 
 void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions)

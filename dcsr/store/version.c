@@ -261,9 +261,14 @@ void dcsr_i_held_version_close(dcsr_i_held_version *hold)
     }
     pthread_mutex_lock(&matrix->versions.lock);
     bool freed = unpin_locked(matrix, hold->version) || hold->own;
+    const uint64_t stored = matrix->versions.current->stored;
     pthread_mutex_unlock(&matrix->versions.lock);
-    /* The next change will use the space again; where none comes the worker returns it, while it runs. */
-    if (freed && dcsr_i_queue_is_asleep(matrix)) dcsr_i_matrix_trim(matrix);
+    /* The next change will use the space again; where none comes, or it is far more than that, the worker returns it,
+     * while it runs. */
+    if (freed && dcsr_i_queue_is_asleep(matrix))
+        dcsr_i_matrix_trim(matrix);
+    else if (freed)
+        dcsr_i_was_let_go(matrix, stored);
     dcsr_i_held_version_release(hold->twin);
 }
 

@@ -153,12 +153,6 @@ static void run(store_child_function function)
     remove_place(&p);
 }
 
-static void wait_until(const store_child *child, int count, uint64_t value)
-{
-    for (int i = 0; i < 20000 && atomic_load(&child->count[count]) < value && !child->why[0]; i++)
-        store_pause(1);
-}
-
 /* ---- Compacting ---- */
 
 static void note_progress(void *user, const char *doing, uint64_t bytes, uint64_t of)
@@ -264,7 +258,7 @@ static void refuse_to_compact(void *user, store_child *child)
         atomic_store(&other->count[0], 0);
         atomic_store(&other->count[1], holder);
         pid_t process = store_child_start(other, hold_store, p);
-        wait_until(other, 0, 1);
+        store_child_await(other, 0, 1);
         snprintf(words, sizeof words, "process %ld has the store open", (long)process);
         STORE_FAILS(child, DCSR_ERROR_BUSY,
                     holder == WRITES  ? "another process writes"
@@ -298,12 +292,12 @@ static void open_meanwhile(void *user, store_child *child)
     dcsr_store *store;
     dcsr_store_options now = {.read_only = true, .refuse_locked = true};
     dcsr_context *context = store_context(child, 1);
-    wait_until(child, 2, 1);
+    store_child_await(child, 2, 1);
     STORE_FAILS(child, DCSR_ERROR_BUSY, "compacts", dcsr_store_open(&store, p->store, &now));
     atomic_store(&child->count[0], 1);
     store = open_store(child, p->store, true);
     atomic_store(&child->count[0], 2);
-    wait_until(child, 1, 1);
+    store_child_await(child, 1, 1);
     expect_versions(child, context, store, VERSIONS + 1);
     dcsr_store_close(store);
     dcsr_context_destroy(context);
@@ -315,7 +309,7 @@ static void let_reader_come(const char *name)
 {
     if (strcmp(name, "copy: synced")) return;
     atomic_store(&reader->count[2], 1);
-    wait_until(reader, 0, 1);
+    store_child_await(reader, 0, 1);
     store_pause(30); /* it is at the lock by now, or comes to it later: it must not matter */
     if (atomic_load(&reader->count[0]) != 1) snprintf(reader->why, sizeof reader->why, "it did not wait");
 }
@@ -331,7 +325,7 @@ static void compact_meanwhile(void *user, store_child *child)
     dcsr_i_store_point = NULL;
     dcsr_context *context = store_context(child, 1);
     dcsr_store *store = open_store(child, p->store, false);
-    wait_until(reader, 0, 2);
+    store_child_await(reader, 0, 2);
     add_version(child, context, store, VERSIONS + 1);
     atomic_store(&reader->count[1], 1);
     int status = store_child_wait(reading);

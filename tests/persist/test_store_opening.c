@@ -8,18 +8,12 @@
 enum { SEEN, GO }; /* counts of a child */
 static const dcsr_store_options reading = {.read_only = true}, refusing = {.refuse_locked = true};
 
-static void wait_for(const store_child *child, int count, uint64_t value)
-{
-    for (int i = 0; i < 60000 && atomic_load(&child->count[count]) < value && !child->why[0]; i++)
-        store_pause(1);
-}
-
 /* ---- Forks ---- */
 
 static void live_on(void *user, store_child *child)
 {
     (void)user;
-    wait_for(child, GO, 1);
+    store_child_await(child, GO, 1);
 }
 
 static void close_inherited(void *user, store_child *child)

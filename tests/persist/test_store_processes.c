@@ -89,12 +89,6 @@ Test(store_processes, readers_see_whole_versions_while_another_process_writes)
 
 /* ---- Readers that are killed ---- */
 
-static void wait_until(const store_child *child, int count, uint64_t value)
-{
-    for (int i = 0; i < 20000 && atomic_load(&child->count[count]) != value && !child->why[0]; i++)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-}
-
 /* Holds a view, which holds back its pages, until it is killed. */
 static void hold_view(void *user, store_child *child)
 {
@@ -122,7 +116,7 @@ static void write_in_phases(void *user, store_child *child)
         uint64_t bytes = write_more(child, store, context, phase < 2 ? VERSIONS : 4 * VERSIONS);
         atomic_store(&child->count[4 + phase], bytes);
         atomic_store(&child->count[2], (uint64_t)phase + 1);
-        if (phase < 2) wait_until(child, 3, (uint64_t)phase + 1);
+        if (phase < 2) store_child_await(child, 3, (uint64_t)phase + 1);
     }
     dcsr_store_close(store);
     dcsr_context_destroy(context);
@@ -133,12 +127,12 @@ Test(store_processes, a_killed_reader_holds_back_nothing_after_gc)
     char *folder = store_new_folder();
     store_child *writer = store_child_new(), *reader = store_child_new();
     pid_t writing = store_child_start(writer, write_in_phases, folder);
-    wait_until(writer, 2, 1);
+    store_child_await(writer, 2, 1);
     pid_t reading = store_child_start(reader, hold_view, folder);
-    wait_until(reader, 0, 1);
+    store_child_await(reader, 0, 1);
     cr_assert(!reader->why[0], "%s", reader->why);
     atomic_store(&writer->count[3], 1);
-    wait_until(writer, 2, 2);
+    store_child_await(writer, 2, 2);
     kill(reading, SIGKILL);
     store_child_wait(reading);
     atomic_store(&writer->count[3], 2);
@@ -177,7 +171,7 @@ static void tell_reader(void *user, store_child *child, bool listed)
         store_child_fail(child, "somebody reads, and nobody does");
     uint64_t state = readers.newest_state;
     pid_t process = store_child_start(reader, listed ? hold_view : hold_view_unlisted, user);
-    wait_until(reader, 0, 1);
+    store_child_await(reader, 0, 1);
     if (reader->why[0]) store_child_fail(child, "the reader: %.200s", reader->why);
     uint64_t after = write_more(child, store, context, VERSIONS);
     STORE_OK(child, dcsr_store_get_readers(store, &readers));

@@ -29,12 +29,6 @@ typedef struct place {
     store_child *writer; /* whose progress they see */
 } place;
 
-static void wait_for(const store_child *child, int count, uint64_t value)
-{
-    for (int i = 0; i < 60000 && atomic_load(&child->count[count]) < value && !child->why[0]; i++)
-        store_pause(1);
-}
-
 /* ---- Ways to come to a store without a slot ---- */
 
 /* Who is not root may do that as the root of a new space of users, where there are such. */
@@ -252,7 +246,7 @@ static void overlap_views(void *user, store_child *child)
         dcsr_view_destroy(before);
         before = view;
         atomic_store(&child->count[SEEN], go);
-        wait_for(child, GO, go);
+        store_child_await(child, GO, go);
     }
     dcsr_view_destroy(before);
     dcsr_store_close(store);
@@ -271,7 +265,7 @@ static void write_in_turns(void *user, store_child *child)
     pid_t process = store_child_start(reader, overlap_views, user);
     STORE_OK(child, dcsr_store_open(&store, p->folder, NULL));
     for (uint64_t turn = 1; turn <= TURNS && !reader->why[0]; turn++) {
-        wait_for(reader, SEEN, turn);
+        store_child_await(reader, SEEN, turn);
         write_versions(child, store, context, VERSIONS_A_TURN);
         STORE_OK(child, dcsr_store_get_info(store, &info));
         if (turn == EARLY) early = info.file_bytes;
@@ -306,7 +300,7 @@ static void hold_view(void *user, store_child *child)
     STORE_OK(child, dcsr_store_open_view(&view, context, store, name, 0));
     uint64_t v = store_see_alike(child, view);
     atomic_store(&child->count[SEEN], 1);
-    wait_for(child, GO, 1);
+    store_child_await(child, GO, 1);
     if (store_see_alike(child, view) != v) store_child_fail(child, "the view has become another version");
     dcsr_view_destroy(view);
     dcsr_store_close(store);
@@ -340,7 +334,7 @@ static void write_after_an_old_view(bool killed)
     place p = new_place(enter_as_nobody);
     store_child *reader = store_child_new(), *child = store_child_new();
     pid_t process = store_child_start(reader, hold_view, &p);
-    wait_for(reader, SEEN, 1);
+    store_child_await(reader, SEEN, 1);
     store_child_expect(p.writer, write_some, &p);
     store_child_expect(child, be_refused, &p);
     atomic_store(&p.writer->count[PHASE], 0);
@@ -375,7 +369,7 @@ Test(store_readers, that_are_listed_are_not_waited_for)
     store_child *reader = store_child_new();
     p.unlisted = false;
     pid_t process = store_child_start(reader, hold_view, &p);
-    wait_for(reader, SEEN, 1);
+    store_child_await(reader, SEEN, 1);
     for (int i = 0; i < 3; i++) store_child_expect(p.writer, write_some, &p);
     atomic_store(&reader->count[GO], 1);
     cr_assert(!store_child_wait(process), "%s", reader->why);
@@ -400,15 +394,15 @@ static void read_beside_a_namesake(place *p, bool writer_first)
     if (writer_first) {
         uint64_t versions = atomic_load(&p->writer->count[VERSION]);
         writing = store_child_start(p->writer, write_in_container, p);
-        wait_for(p->writer, VERSION, versions + 1);
+        store_child_await(p->writer, VERSION, versions + 1);
     }
     for (int r = 0; r < READERS; r++) {
         reader[r] = store_child_new();
         process[r] = store_child_start(reader[r], hold_view, p);
-        wait_for(reader[r], SEEN, 1);
+        store_child_await(reader[r], SEEN, 1);
     }
     if (!writer_first) writing = store_child_start(p->writer, write_in_container, p);
-    wait_for(p->writer, VERSION, atomic_load(&p->writer->count[VERSION]) + 10);
+    store_child_await(p->writer, VERSION, atomic_load(&p->writer->count[VERSION]) + 10);
     for (int r = 0; r < READERS; r++) {
         atomic_store(&reader[r]->count[GO], 1);
         cr_assert(!store_child_wait(process[r]), "%s", reader[r]->why);
@@ -460,9 +454,9 @@ Test(store_readers, that_are_listed_keep_their_number_from_a_writer)
     place p = new_place(enter_container);
     store_child *reader = store_child_new(), *again = store_child_new(), *child = store_child_new();
     pid_t process = store_child_start(reader, write_and_hold, &p);
-    wait_for(reader, SEEN, 1);
+    store_child_await(reader, SEEN, 1);
     pid_t second = store_child_start(again, hold_view, &p);
-    wait_for(again, SEEN, 1);
+    store_child_await(again, SEEN, 1);
     store_child_expect(child, be_refused_for_number, &p);
     atomic_store(&reader->count[GO], 1);
     cr_assert(!store_child_wait(process), "%s", reader->why);
@@ -512,7 +506,7 @@ static void outlive_readers(void *user, store_child *child)
     store_write_alike(child, store, context, 1);
     for (int i = 0; i < 2; i++) {
         pid_t process = store_child_start(reader, take_all_slots, user);
-        wait_for(reader, SEEN, 1);
+        store_child_await(reader, SEEN, 1);
         if (reader->why[0]) store_child_fail(child, "%s", reader->why);
         if (dcsr_store_find(store, name, 0, &info) != DCSR_ERROR_BUSY || !test_says("no more"))
             store_child_fail(child, "living readers have no slots (%s)", dcsr_thread_error());

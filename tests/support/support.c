@@ -1,6 +1,7 @@
 /* support.c: seeded random numbers, the oracle, and comparing a view with it. */
 #include "tests/support/support.h"
 #include "dcsr/store/rowtable.h"
+#include "dcsr/store/store.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -188,6 +189,20 @@ dcsr_matrix_info test_info(dcsr_matrix *matrix)
     dcsr_matrix_info info;
     TEST_OK(dcsr_matrix_get_info(matrix, &info));
     return info;
+}
+
+void test_settle(dcsr_matrix *matrix)
+{
+    uint64_t queued;
+    do {
+        queued = atomic_load(&matrix->queue.queued);
+        TEST_OK(dcsr_matrix_wait(matrix));
+    } while (atomic_load(&matrix->queue.queued) != queued);
+}
+
+void test_wait_for_bytes(dcsr_matrix *matrix, uint64_t below)
+{
+    while (test_info(matrix).bytes >= below) usleep(10000);
 }
 
 dcsr_view_info test_view_info(dcsr_view *view)

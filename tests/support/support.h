@@ -200,6 +200,10 @@ void test_encode(dcsr_type type, double number, void *value);
 double test_decode(dcsr_type type, const void *value);
 
 dcsr_matrix_info test_info(dcsr_matrix *matrix);
+/* Waits until the worker has nothing left to do, not even what it has put off: dcsr_matrix_wait() ends earlier. */
+void test_settle(dcsr_matrix *matrix);
+/* Waits until the matrix has less than so many bytes: a worker that is idle gives memory back when it likes. */
+void test_wait_for_bytes(dcsr_matrix *matrix, uint64_t below);
 dcsr_view_info test_view_info(dcsr_view *view);
 /* A view, asserted to have worked. */
 dcsr_view *test_view(dcsr_matrix *matrix, dcsr_layout layout, unsigned flags);

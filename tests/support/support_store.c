@@ -140,6 +140,13 @@ int store_child_run(store_child *child, store_child_function function, void *use
     return store_child_wait(store_child_start(child, function, user));
 }
 
+void store_child_await(const store_child *child, int count, uint64_t value)
+{
+    enum { LONGEST = 900 * 1000 };
+    for (int i = 0; i < LONGEST && atomic_load(&child->count[count]) < value && !child->why[0]; i++)
+        store_pause(1);
+}
+
 void store_child_expect(store_child *child, store_child_function function, void *user)
 {
     int status = store_child_run(child, function, user);

@@ -44,6 +44,8 @@ int store_child_run(store_child *child, store_child_function function, void *use
 /* The same, in steps: the second waits. */
 pid_t store_child_start(store_child *child, store_child_function function, void *user);
 int store_child_wait(pid_t process);
+/* By parent or child: waits until a count has come so far, or something went wrong; as long as any test may take. */
+void store_child_await(const store_child *child, int count, uint64_t value);
 /* Asserts that it came to its end and found nothing wrong. */
 void store_child_expect(store_child *child, store_child_function function, void *user);
 /* In the child: keeps what went wrong and ends it. */

@@ -346,9 +346,8 @@ Test(fresh, holes_are_tidied)
         for (int i = 0; i < A_ROUND; i++)
             add(&b, test_random_below(&random, SIDE), test_random_below(&random, SIDE), 1);
         apply(matrix, &model, &b, round % 2);
-        dcsr_matrix_info info;
-        TEST_OK(dcsr_matrix_wait(matrix));
-        TEST_OK(dcsr_matrix_get_info(matrix, &info));
+        test_settle(matrix);
+        const dcsr_matrix_info info = test_info(matrix);
         if (info.bytes > most) most = info.bytes;
     }
     cr_assert(most < (uint64_t)8 << 20, "%lu bytes", (unsigned long)most); /* untidied 10 million */

@@ -36,15 +36,14 @@ static void add(pairs *p, uint64_t row, uint64_t col)
     p->cols[p->n++] = col;
 }
 
-/* Entries first to end - 1, as one batch, and some of what that makes the matrix tidy. */
+/* Entries first to end - 1, as one batch, and all that this makes the matrix tidy. */
 static void change(dcsr_matrix *matrix, const pairs *p, size_t first, size_t end, bool removes)
 {
     if (removes)
         TEST_OK(dcsr_matrix_remove(matrix, end - first, p->rows + first, p->cols + first, NULL));
     else
         TEST_OK(dcsr_matrix_insert(matrix, end - first, p->rows + first, p->cols + first, NULL, NULL));
-    TEST_OK(dcsr_matrix_wait(matrix));
-    TEST_OK(dcsr_matrix_wait(matrix)); /* for what the batch has had the worker look at */
+    test_settle(matrix);
 }
 
 static dcsr_matrix *pattern(dcsr_context *context, uint64_t side, const dcsr_matrix_options *options)
@@ -150,6 +149,29 @@ Test(space, of_clones_is_given_back)
     dcsr_matrix_destroy(clone);
     TEST_OK(dcsr_matrix_get_nnz(matrix, &nnz));
     cr_assert_eq(nnz, p.n);
+    pairs_free(&p);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+/* What a view has kept goes with it, not only when the worker has been idle for a while or when the next change comes.
+ */
+Test(space, of_a_version_goes_with_its_last_view)
+{
+    enum { ENTRIES = 1 << 19 };
+    dcsr_context *context = on_cpu(1);
+    dcsr_matrix *matrix = pattern(context, ENTRIES, NULL);
+    pairs p = pairs_of(ENTRIES);
+    for (uint64_t r = 0; r < ENTRIES; r++) add(&p, r, r);
+    change(matrix, &p, 0, p.n, false);
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(dcsr_matrix_resize(matrix, 0, ENTRIES, NULL));
+    TEST_OK(dcsr_matrix_defragment(matrix, DCSR_DEFRAGMENT_WHOLE, NULL));
+    test_settle(matrix);
+    cr_assert_geq(test_info(matrix).bytes, ENTRIES * sizeof(uint32_t));
+    dcsr_view_destroy(view);
+    test_settle(matrix);
+    cr_assert_lt(test_info(matrix).bytes, ENTRIES * sizeof(uint32_t));
     pairs_free(&p);
     dcsr_matrix_destroy(matrix);
     test_close(context);

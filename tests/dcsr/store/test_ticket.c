@@ -266,12 +266,7 @@ Test(queue, rests_by_a_clock_that_nobody_sets)
     TEST_OK(dcsr_matrix_resize(matrix, 0, 1, NULL));
     TEST_OK(dcsr_matrix_defragment(matrix, DCSR_DEFRAGMENT_WHOLE, NULL));
     TEST_OK(dcsr_matrix_wait(matrix));
-    uint64_t bytes = test_info(matrix).bytes;
-    for (int tries = 0; tries < 500 && bytes >= ENTRIES * 12; tries++) {
-        usleep(10000);
-        bytes = test_info(matrix).bytes;
-    }
-    cr_assert(bytes < ENTRIES * 12, "%lu bytes", (unsigned long)bytes);
+    test_wait_for_bytes(matrix, ENTRIES * 12);
     free(rows);
     free(cols);
     free(values);

@@ -31,8 +31,7 @@ static void put(graph *g, bool insert)
         TEST_OK(dcsr_matrix_remove(g->matrix, g->n, g->rows, g->cols, NULL));
         oracle_remove(&g->model, g->n, g->rows, g->cols);
     }
-    TEST_OK(dcsr_matrix_wait(g->matrix));
-    TEST_OK(dcsr_matrix_wait(g->matrix)); /* for what is tidied behind it */
+    test_settle(g->matrix);
     g->n = 0;
 }
 

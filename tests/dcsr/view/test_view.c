@@ -367,13 +367,7 @@ Test(view, gives_back_what_only_it_could_see)
     cr_assert(held >= ENTRIES * 12, "the view still needs its entries");
     dcsr_view_destroy(view);
     /* The system gets it back once the worker has been idle for a moment. */
-    uint64_t after = test_info(matrix).bytes;
-    for (int tries = 0; tries < 500 && after >= ENTRIES * 12; tries++) {
-        usleep(10000);
-        after = test_info(matrix).bytes;
-    }
-    cr_assert(after < ENTRIES * 12 && after < held / 2, "%lu bytes of %lu", (unsigned long)after,
-              (unsigned long)held);
+    test_wait_for_bytes(matrix, held / 2 < ENTRIES * 12 ? held / 2 : ENTRIES * 12);
     free(rows);
     free(cols);
     free(values);
