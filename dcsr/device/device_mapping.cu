@@ -55,20 +55,20 @@ static const driver *functions(void)
     return &all;
 }
 
-static CUmemAllocationProp kind_of_memory(void)
+static CUmemAllocationProp kind_of_memory(int number)
 {
     CUmemAllocationProp kind = {};
     kind.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     kind.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    kind.location.id = DCSR_CUDA_DEVICE_NUMBER;
+    kind.location.id = number;
     return kind;
 }
 
-cudaError_t dcsr_i_cuda_open_mapping(size_t *granularity)
+cudaError_t dcsr_i_cuda_open_mapping(size_t *granularity, int number)
 {
     const driver *f = functions();
     if (f->error != cudaSuccess) return f->error;
-    CUmemAllocationProp kind = kind_of_memory();
+    CUmemAllocationProp kind = kind_of_memory(number);
     return (cudaError_t)f->granularity(granularity, &kind, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
 }
 
@@ -80,6 +80,7 @@ size_t dcsr_i_cuda_granularity(dcsr_i_cuda_device *device)
 char *dcsr_i_cuda_reserve(dcsr_i_cuda_device *device, size_t bytes)
 {
     if (dcsr_i_cuda_check(device) != DCSR_OK) return nullptr;
+    dcsr_i_cuda_current current(device->number);
     CUdeviceptr address = 0;
     CUresult error = functions()->reserve(&address, bytes, 0, 0, 0);
     if (error == CUDA_SUCCESS) return reinterpret_cast<char *>(address);
@@ -104,16 +105,17 @@ static void expect(dcsr_i_cuda_device *device, CUresult error, const char *opera
 void dcsr_i_cuda_unreserve(dcsr_i_cuda_device *device, char *base, size_t bytes)
 {
     if (dcsr_i_cuda_forked()) return;
+    dcsr_i_cuda_current current(device->number);
     expect(device, functions()->unreserve(reinterpret_cast<CUdeviceptr>(base), bytes),
            "giving address space back");
 }
 
 /* The handle is not needed to unmap: the memory goes when it is mapped nowhere any more. */
-static CUresult map_new(char *begin, size_t bytes)
+static CUresult map_new(dcsr_i_cuda_device *device, char *begin, size_t bytes)
 {
     const driver *f = functions();
     CUdeviceptr place = reinterpret_cast<CUdeviceptr>(begin);
-    CUmemAllocationProp kind = kind_of_memory();
+    CUmemAllocationProp kind = kind_of_memory(device->number);
     CUmemAccessDesc access = {};
     access.location = kind.location;
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
@@ -132,10 +134,11 @@ dcsr_status dcsr_i_cuda_map(dcsr_i_cuda_device *device, char *begin, size_t byte
 {
     if (!bytes) return DCSR_OK;
     DCSR_TRY(dcsr_i_cuda_check(device));
-    CUresult error = map_new(begin, bytes);
+    dcsr_i_cuda_current current(device->number);
+    CUresult error = map_new(device, begin, bytes);
     if (error == CUDA_ERROR_OUT_OF_MEMORY) {
-        dcsr_i_cuda_trim(); /* what is kept for temporary work makes room */
-        error = map_new(begin, bytes);
+        dcsr_i_cuda_trim_alike(device); /* what is kept for temporary work makes room */
+        error = map_new(device, begin, bytes);
     }
     return dcsr_i_cuda_result(device, error, "growing a matrix");
 }
@@ -143,5 +146,6 @@ dcsr_status dcsr_i_cuda_map(dcsr_i_cuda_device *device, char *begin, size_t byte
 void dcsr_i_cuda_unmap(dcsr_i_cuda_device *device, char *begin, size_t bytes)
 {
     if (!bytes || dcsr_i_cuda_forked()) return;
+    dcsr_i_cuda_current current(device->number);
     expect(device, functions()->unmap(reinterpret_cast<CUdeviceptr>(begin), bytes), "giving memory back");
 }

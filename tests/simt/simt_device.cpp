@@ -234,6 +234,17 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
     });
 }
 
+cudaError_t cudaDeviceGetPCIBusId(char *text, int bytes, int device)
+{
+    return serve([&](held_lock &) {
+        enum { LEAST_BYTES = 13 };
+        if (!text || bytes < LEAST_BYTES) return cudaErrorInvalidValue;
+        if (device != 0) return cudaErrorInvalidDevice;
+        snprintf(text, static_cast<size_t>(bytes), "0000:%02X:00.0", 16 + device);
+        return cudaSuccess;
+    });
+}
+
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device)
 {
     cudaDeviceProp properties;
