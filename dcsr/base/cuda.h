@@ -173,6 +173,18 @@ dcsr_status dcsr_i_cuda_map(dcsr_i_cuda_device *device, char *begin, size_t byte
 /* No work that uses it may be under way. */
 void dcsr_i_cuda_unmap(dcsr_i_cuda_device *device, char *begin, size_t bytes);
 
+/* ---- Several devices: peers.cu ---- */
+
+/* Whether kernels of `device` can be let touch the memory of `peer`; a device its own. */
+bool dcsr_i_cuda_can_access(const dcsr_i_cuda_device *device, const dcsr_i_cuda_device *peer);
+/* Lets them: what `peer` has now and takes later, for its context's matrices and for temporary work, until it is
+ * closed. Who touches memory sees to the order of streams, also of the one on which it is freed. Any thread, any number
+ * of times; a call of the driver for each piece that is mapped. NO_DEVICE where they are no peers, DEVICE. */
+dcsr_status dcsr_i_cuda_enable_peer(dcsr_i_cuda_device *device, dcsr_i_cuda_device *peer);
+/* Copies from the memory of one device to that of another, peers or not, in the order of a stream of one of them. */
+void dcsr_i_cuda_copy_peer(dcsr_i_cuda_stream *stream, void *to, const dcsr_i_cuda_device *to_device,
+                           const void *from, const dcsr_i_cuda_device *from_device, size_t bytes);
+
 /* ---- Pinned host memory: device_memory.cu ---- */
 
 /* For the allocator's pool of pinned memory (alloc.c), in large pieces that all devices copy from and to. NULL when

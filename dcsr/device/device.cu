@@ -29,10 +29,8 @@ struct finding {
     dcsr_i_cuda_properties properties;
 };
 
-enum { MOST_DEVICES = 64 }; /* CUDA's own limit */
-
 pthread_mutex_t find_lock = PTHREAD_MUTEX_INITIALIZER;
-finding findings[MOST_DEVICES];
+finding findings[DCSR_CUDA_MOST_DEVICES];
 std::atomic<bool> forked;
 } // namespace
 
@@ -137,7 +135,7 @@ static void watch_for_forks(void)
     watching = true;
 }
 
-/* `number` is less than MOST_DEVICES. */
+/* `number` is less than DCSR_CUDA_MOST_DEVICES. */
 static const finding *found(int number)
 {
     finding *result = &findings[number];
@@ -159,7 +157,7 @@ static int count_devices(void)
         cudaGetLastError();
         return 0;
     }
-    return devices < MOST_DEVICES ? devices : (int)MOST_DEVICES;
+    return devices < DCSR_CUDA_MOST_DEVICES ? devices : (int)DCSR_CUDA_MOST_DEVICES;
 }
 
 int dcsr_i_cuda_count(void)
@@ -175,7 +173,7 @@ bool dcsr_i_cuda_forked(void)
 
 bool dcsr_i_cuda_usable(int number)
 {
-    return !dcsr_i_cuda_forked() && number < MOST_DEVICES && found(number)->usable;
+    return !dcsr_i_cuda_forked() && number < DCSR_CUDA_MOST_DEVICES && found(number)->usable;
 }
 
 dcsr_status dcsr_i_cuda_find(int number)
@@ -224,6 +222,13 @@ static cudaError_t create_pool(dcsr_i_cuda_device *device)
     return error;
 }
 
+static void drop(dcsr_i_cuda_device *device)
+{
+    pthread_mutex_destroy(&device->access_lock);
+    pthread_mutex_destroy(&device->lock);
+    dcsr_i_free(nullptr, DCSR_I_MATRIX, device, 1, sizeof *device);
+}
+
 dcsr_status dcsr_i_cuda_open(dcsr_i_cuda_device **device, dcsr_context *context, int number)
 {
     *device = nullptr;
@@ -235,12 +240,12 @@ dcsr_status dcsr_i_cuda_open(dcsr_i_cuda_device **device, dcsr_context *context,
     opened->properties = found(number)->properties;
     opened->number = number;
     pthread_mutex_init(&opened->lock, nullptr);
+    pthread_mutex_init(&opened->access_lock, nullptr);
     cudaError_t error = dcsr_i_cuda_open_mapping(&opened->granularity, number);
     if (error == cudaSuccess) error = create_pool(opened);
     if (error != cudaSuccess) {
         dcsr_status status = dcsr_i_cuda_result(opened, error, "opening the device");
-        pthread_mutex_destroy(&opened->lock);
-        dcsr_i_free(nullptr, DCSR_I_MATRIX, opened, 1, sizeof *opened);
+        drop(opened);
         return status;
     }
     pthread_mutex_lock(&list_lock);
@@ -266,8 +271,7 @@ void dcsr_i_cuda_close(dcsr_i_cuda_device *device)
         cudaMemPoolDestroy(device->pool);
         cudaGetLastError(); /* of a device that has failed */
     }
-    pthread_mutex_destroy(&device->lock);
-    dcsr_i_free(nullptr, DCSR_I_MATRIX, device, 1, sizeof *device);
+    drop(device);
 }
 
 static void trim(int number, bool others)
