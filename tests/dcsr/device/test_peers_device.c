@@ -74,7 +74,10 @@ static void go_round(int rounds)
 {
     char *block[MOST];
     unsigned char *host = dcsr_i_alloc(places[0].context, DCSR_I_PINNED, BYTES, 1);
-    for (int i = 0; i < there; i++) block[i] = take(&places[i], BYTES);
+    for (int i = 0; i < there; i++) {
+        block[i] = take(&places[i], BYTES);
+        wait_for(&places[i]); /* others' streams use it, too */
+    }
     for (int round = 0; round < rounds; round++) {
         dcsr_i_cuda_fill(places[0].stream, block[0], round + 1, BYTES);
         for (int i = 0; i < there; i++) {
