@@ -172,7 +172,9 @@ dcsr_status dcsr_i_cuda_map(dcsr_i_cuda_device *device, char *begin, size_t byte
 static void forget_pieces(dcsr_i_cuda_device *device, const char *begin, size_t bytes)
 {
     pthread_mutex_lock(&device->access_lock);
-    for (dcsr_i_cuda_piece **link = &device->pieces, *piece; (piece = *link);) {
+    dcsr_i_cuda_piece **link = &device->pieces;
+    while (*link) {
+        dcsr_i_cuda_piece *piece = *link;
         if (piece->begin < begin || piece->begin >= begin + bytes) {
             link = &piece->next;
             continue;
