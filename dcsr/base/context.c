@@ -1,6 +1,7 @@
 /* context.c: creating, closing and asking contexts; the members that a context closes. */
 #include <dcsr/extend.h>
 #include "dcsr/base/context_gpu.h"
+#include "dcsr/base/devices.h"
 #include "dcsr/base/threads.h"
 #include "dcsr/base/turn.h"
 #include <assert.h>
@@ -29,6 +30,11 @@ static dcsr_status check_options(const dcsr_context_options *options)
             DCSR_ERROR_INVALID_ARGUMENT,
             "dcsr_context_create: options.threads is %d; give a positive number, or 0 for the default",
             options->threads);
+    if (options->device_number < 0)
+        return dcsr_i_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "dcsr_context_create: options.device_number is %d; give the number of a device, or 0",
+            options->device_number);
     return DCSR_OK;
 }
 
@@ -49,6 +55,13 @@ static dcsr_status device_from_environment(dcsr_device *device)
     return DCSR_OK;
 }
 
+/* A GPU that is named is not replaced by the cpu. */
+static dcsr_device device_of_machine(int number)
+{
+    const dcsr_i_gpu *gpu = dcsr_i_device_gpu;
+    return gpu && (number ? gpu->count() > 0 : gpu->is_usable(0)) ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU;
+}
+
 dcsr_status dcsr_context_create(dcsr_context **context, const dcsr_context_options *options)
 {
     static const dcsr_context_options defaults;
@@ -60,17 +73,18 @@ dcsr_status dcsr_context_create(dcsr_context **context, const dcsr_context_optio
     DCSR_TRY(check_options(options));
     dcsr_device device = options->device;
     if (device == DCSR_DEVICE_AUTO) DCSR_TRY(device_from_environment(&device));
-    if (device == DCSR_DEVICE_AUTO)
-        device = dcsr_i_device_gpu && dcsr_i_device_gpu->is_usable() ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU;
+    if (device == DCSR_DEVICE_AUTO) device = device_of_machine(options->device_number);
     if (device == DCSR_DEVICE_CUDA && !dcsr_i_device_gpu)
         return dcsr_i_fail(
             DCSR_ERROR_NOT_BUILT,
             "this library was not built with CUDA; build it with nvcc, or ask for the device auto or cpu");
+    DCSR_TRY(dcsr_i_device_check_number(device, options->device_number));
 
     dcsr_context *created = dcsr_i_calloc(NULL, DCSR_I_MATRIX, 1, sizeof *created);
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
     int threads = options->threads ? options->threads : omp_get_max_threads();
     created->device = device;
+    created->device_number = options->device_number;
     created->threads = threads < DCSR_I_MAX_THREADS ? threads : DCSR_I_MAX_THREADS;
     created->memory_limit = options->memory_limit ? options->memory_limit : UINT64_MAX;
     created->set_aside = set_aside_of(created->memory_limit);
@@ -131,7 +145,9 @@ dcsr_status dcsr_context_get_info(dcsr_context *context, dcsr_context_info *info
     memset(info, 0, sizeof *info);
     info->device = context->device;
     info->threads = context->threads;
+    info->device_number = context->device_number;
     info->device_name = "cpu";
+    info->device_place = "";
     info->built_for = dcsr_i_device_gpu ? dcsr_i_device_gpu->built_for() : "cpu";
     info->allocator = dcsr_i_allocator_name();
     info->memory_limit = context->memory_limit == UINT64_MAX ? 0 : context->memory_limit;

@@ -6,7 +6,7 @@
 
 static dcsr_status open(dcsr_context *context)
 {
-    dcsr_status status = dcsr_i_cuda_open(&context->cuda, context);
+    dcsr_status status = dcsr_i_cuda_open(&context->cuda, context, context->device_number);
     if (status == DCSR_OK) dcsr_i_pinned_keep(1);
     return status;
 }
@@ -34,6 +34,7 @@ static void describe(dcsr_context_info *info, const dcsr_context *context)
 {
     const dcsr_i_cuda_properties *properties = dcsr_i_cuda_describe(context->cuda);
     info->device_name = properties->name;
+    info->device_place = properties->place;
     info->device_memory = properties->memory;
     info->device_free = dcsr_i_cuda_free_memory(context->cuda);
     info->driver_version = properties->driver;
@@ -96,7 +97,8 @@ void dcsr_i_stream_return(dcsr_context *context, dcsr_i_cuda_stream *stream)
     if (!kept) dcsr_i_cuda_stream_destroy(stream);
 }
 
-const dcsr_i_gpu dcsr_i_cuda_gpu = {.is_usable = dcsr_i_cuda_usable,
+const dcsr_i_gpu dcsr_i_cuda_gpu = {.count = dcsr_i_cuda_count,
+                                    .is_usable = dcsr_i_cuda_usable,
                                     .open = open,
                                     .close = close,
                                     .check = check,

@@ -6,8 +6,9 @@
 #include "dcsr/base/runtime.h"
 
 typedef struct dcsr_i_gpu {
-    bool (*is_usable)(void); /* whether auto should take it */
-    /* Sets context->cuda, which the others are for; NO_DEVICE, OUT_OF_MEMORY, DEVICE. */
+    int (*count)(void);            /* how many CUDA sees */
+    bool (*is_usable)(int number); /* whether auto should take it */
+    /* Sets context->cuda, which the others are for, by context->device_number; NO_DEVICE, OUT_OF_MEMORY, DEVICE. */
     dcsr_status (*open)(dcsr_context *context);
     /* Nothing in the context uses it any more. */
     void (*close)(dcsr_context *context);

@@ -3,6 +3,10 @@
  * Only builds with CUDA (DCSR_CUDA) have what is declared here; context.c decides where it may be called. The
  * functions are written in .cu files and called from C and from other .cu files; no header of CUDA is needed.
  *
+ * A context has one of the process's devices, and each thread of CUDA a current one, which is where its kernels run and
+ * what most calls of CUDA are about. Between dcsr_i_cuda_enter() and _leave() it is the stream's; all that is called
+ * here without a stream that was entered sees to it by itself. Either way the thread gets back the one that it had.
+ *
  * Work is ordered by streams and events alone; nothing here waits for the whole device. A stream object
  * belongs to one host thread at a time. Numbers that the host needs come back through copies into the
  * stream's pinned landing area, followed by dcsr_i_cuda_wait().
@@ -35,6 +39,7 @@ typedef struct dcsr_i_cuda_stream dcsr_i_cuda_stream;
 
 typedef struct dcsr_i_cuda_properties {
     char name[256];
+    char place[32];      /* on the PCI bus; "" where CUDA does not tell */
     uint64_t memory;     /* bytes */
     int driver, runtime; /* as CUDA counts: 13000 is 13.0 */
     int multiprocessors;
@@ -42,16 +47,20 @@ typedef struct dcsr_i_cuda_properties {
     int capability;      /* 90 is 9.0 */
 } dcsr_i_cuda_properties;
 
-/* Whether a usable device is there: DCSR_OK, or NO_DEVICE with the reason (none, no driver, a driver that is
- * too old, a device that the library has no code for). Looks once per process. Not in a child of a process
- * that has used the device: NO_DEVICE, with advice. */
-dcsr_status dcsr_i_cuda_find(void);
+/* How many devices CUDA sees, numbered from 0; 0 where it cannot say. Counts once per process. */
+int dcsr_i_cuda_count(void);
+
+/* Whether the device of a number can be used: DCSR_OK, or NO_DEVICE with the reason (none of that number, no driver, a
+ * driver that is too old, a device that the library has no code for). Looks at each once per process. Not in a child of
+ * a process that has used a device: NO_DEVICE, with advice. */
+dcsr_status dcsr_i_cuda_find(int number);
 
 /* The same without setting the error. */
-bool dcsr_i_cuda_usable(void);
+bool dcsr_i_cuda_usable(int number);
 
-/* Opens the device for a context; its pool of temporary memory keeps what is freed for the next. */
-dcsr_status dcsr_i_cuda_open(dcsr_i_cuda_device **device, dcsr_context *context);
+/* Opens a device for a context; its pool of temporary memory keeps what is freed for the next. */
+dcsr_status dcsr_i_cuda_open(dcsr_i_cuda_device **device, dcsr_context *context, int number);
+int dcsr_i_cuda_device_number(const dcsr_i_cuda_device *device);
 /* Everything of it has been given back. NULL does nothing. */
 void dcsr_i_cuda_close(dcsr_i_cuda_device *device);
 /* Gives back what the pools of all open devices keep. */
@@ -79,8 +88,9 @@ dcsr_status dcsr_i_cuda_stream_create(dcsr_i_cuda_stream **stream, dcsr_i_cuda_d
 dcsr_i_cuda_use dcsr_i_cuda_use_of(const dcsr_i_cuda_stream *stream);
 /* Waits for what is on it. NULL does nothing. */
 void dcsr_i_cuda_stream_destroy(dcsr_i_cuda_stream *stream);
-/* Around the use of a stream by a thread that is not the library's own: enter makes the stream's device the
- * thread's current one, leave sets it back and gives the landing area back; step_out keeps that. */
+/* Around the use of a stream by a thread: enter makes the stream's device the thread's current one, leave sets it back
+ * and gives the landing area back; step_out keeps that. A thread may enter a stream again that it has entered, but two
+ * streams only one within the other. */
 void dcsr_i_cuda_enter(dcsr_i_cuda_stream *stream);
 void dcsr_i_cuda_leave(dcsr_i_cuda_stream *stream);
 void dcsr_i_cuda_step_out(dcsr_i_cuda_stream *stream);
@@ -95,7 +105,8 @@ void dcsr_i_cuda_note(dcsr_i_cuda_stream *stream, int error);
  * `operation` is named. */
 dcsr_status dcsr_i_cuda_wait(dcsr_i_cuda_stream *stream, const char *operation);
 
-/* All later work on `stream` waits for what `on` holds now. `on` may also be a stream of the caller's. */
+/* All later work on `stream` waits for what `on` holds now, also if they are of different devices; the thread has both.
+ * `on` may also be a stream of the caller's on the same device. */
 void dcsr_i_cuda_order(dcsr_i_cuda_stream *stream, dcsr_i_cuda_stream *on);
 void dcsr_i_cuda_order_after_caller(dcsr_i_cuda_stream *stream, void *callers_stream);
 /* The other way round: later work on the caller's stream waits for what `stream` holds now. */
@@ -162,9 +173,22 @@ dcsr_status dcsr_i_cuda_map(dcsr_i_cuda_device *device, char *begin, size_t byte
 /* No work that uses it may be under way. */
 void dcsr_i_cuda_unmap(dcsr_i_cuda_device *device, char *begin, size_t bytes);
 
+/* ---- Several devices: peers.cu ---- */
+
+/* Whether kernels of `device` can be let touch the memory of `peer`; a device its own. */
+bool dcsr_i_cuda_can_access(const dcsr_i_cuda_device *device, const dcsr_i_cuda_device *peer);
+/* Lets them: what `peer` has now and takes later, for its context's matrices and for temporary work, until it is
+ * closed. Who touches memory sees to the order of streams, also of the one on which it is freed. Any thread, any number
+ * of times; a call of the driver for each piece that is mapped. NO_DEVICE where they are no peers, DEVICE. */
+dcsr_status dcsr_i_cuda_enable_peer(dcsr_i_cuda_device *device, dcsr_i_cuda_device *peer);
+/* Copies from the memory of one device to that of another, peers or not, in the order of a stream of one of them. */
+void dcsr_i_cuda_copy_peer(dcsr_i_cuda_stream *stream, void *to, const dcsr_i_cuda_device *to_device,
+                           const void *from, const dcsr_i_cuda_device *from_device, size_t bytes);
+
 /* ---- Pinned host memory: device_memory.cu ---- */
 
-/* For the allocator's pool of pinned memory (alloc.c), in large pieces. NULL when refused. */
+/* For the allocator's pool of pinned memory (alloc.c), in large pieces that all devices copy from and to. NULL when
+ * refused. */
 void *dcsr_i_cuda_pin(size_t bytes);
 void dcsr_i_cuda_unpin(void *block);
 

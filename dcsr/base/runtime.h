@@ -43,6 +43,7 @@ struct dcsr_context {
     atomic_bool closed;
 
     dcsr_device device;
+    int device_number;               /* as in dcsr_context_options */
     struct dcsr_i_cuda_device *cuda; /* NULL on the cpu */
     int threads;
     uint64_t memory_limit;  /* UINT64_MAX: none */

@@ -23,11 +23,27 @@ static __global__ void probe() {}
 namespace
 {
 struct finding {
+    std::atomic<bool> made;
     bool usable;
     char why_not[512];
     dcsr_i_cuda_properties properties;
 };
+
+pthread_mutex_t find_lock = PTHREAD_MUTEX_INITIALIZER;
+finding findings[DCSR_CUDA_MOST_DEVICES];
+std::atomic<bool> forked;
 } // namespace
+
+dcsr_i_cuda_current::dcsr_i_cuda_current(int number) : own(number), callers(number)
+{
+    if (cudaGetDevice(&callers) != cudaSuccess) cudaGetLastError();
+    if (callers != own && cudaSetDevice(own) != cudaSuccess) cudaGetLastError(); /* what follows will tell */
+}
+
+dcsr_i_cuda_current::~dcsr_i_cuda_current()
+{
+    if (callers != own && cudaSetDevice(callers) != cudaSuccess) cudaGetLastError();
+}
 
 /* What is wrong and what to do. Without any driver CUDA says that the driver is too old. */
 static void explain(finding *result, cudaError_t error)
@@ -60,66 +76,94 @@ static void explain(finding *result, cudaError_t error)
                  cudaGetErrorName(error));
 }
 
-static cudaError_t look_at_device(dcsr_i_cuda_properties *p)
+static cudaError_t look_at_device(dcsr_i_cuda_properties *p, int number)
 {
     int devices = 0, pools = 0;
     size_t granularity;
     cudaDeviceProp properties;
     cudaError_t error = cudaGetDeviceCount(&devices);
     if (error == cudaSuccess && !devices) error = cudaErrorNoDevice;
-    if (error == cudaSuccess) error = cudaGetDeviceProperties(&properties, DCSR_CUDA_DEVICE_NUMBER);
+    if (error == cudaSuccess) error = cudaGetDeviceProperties(&properties, number);
     if (error != cudaSuccess) return error;
     snprintf(p->name, sizeof p->name, "%s", properties.name);
+    if (cudaDeviceGetPCIBusId(p->place, sizeof p->place, number) != cudaSuccess) {
+        cudaGetLastError();
+        p->place[0] = '\0';
+    }
     p->memory = properties.totalGlobalMem;
     p->multiprocessors = properties.multiProcessorCount;
     p->shared_bytes = properties.sharedMemPerBlockOptin;
     p->capability = properties.major * 10 + properties.minor;
-    error = cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, DCSR_CUDA_DEVICE_NUMBER);
+    error = cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, number);
     if (error == cudaSuccess && !pools) error = cudaErrorNotSupported;
-    if (error == cudaSuccess) error = dcsr_i_cuda_open_mapping(&granularity);
+    if (error == cudaSuccess) error = dcsr_i_cuda_open_mapping(&granularity, number);
     return error;
 }
 
 /* Whether the library has code for it shows when a kernel is launched. */
 static cudaError_t launch_probe(void)
 {
-    int callers_device;
-    cudaError_t error = cudaGetDevice(&callers_device);
-    if (error == cudaSuccess) error = cudaSetDevice(DCSR_CUDA_DEVICE_NUMBER);
-    if (error != cudaSuccess) return error;
     simt::launch(probe, dim3(1), dim3(1), 0, nullptr);
-    error = cudaGetLastError();
-    cudaSetDevice(callers_device);
-    return error;
+    return cudaGetLastError();
 }
-
-static std::atomic<bool> forked;
 
 static void note_fork(void)
 {
     forked = true;
 }
 
-static finding look(void)
+static void look(finding *result, int number)
 {
-    finding result = {};
-    if (cudaDriverGetVersion(&result.properties.driver) != cudaSuccess) result.properties.driver = 0;
-    cudaRuntimeGetVersion(&result.properties.runtime);
-    cudaError_t error = look_at_device(&result.properties);
-    if (error == cudaSuccess) error = launch_probe();
+    dcsr_i_cuda_properties *p = &result->properties;
+    if (cudaDriverGetVersion(&p->driver) != cudaSuccess) p->driver = 0;
+    cudaRuntimeGetVersion(&p->runtime);
+    cudaError_t error = look_at_device(p, number);
+    if (error == cudaSuccess) {
+        dcsr_i_cuda_current current(number);
+        error = launch_probe();
+    }
     cudaGetLastError(); /* else the caller's next call would return it */
-    result.usable = error == cudaSuccess;
-    if (result.usable)
-        pthread_atfork(nullptr, nullptr, note_fork);
-    else
-        explain(&result, error);
+    result->usable = error == cudaSuccess;
+    if (!result->usable) explain(result, error);
+}
+
+/* With the lock. */
+static void watch_for_forks(void)
+{
+    static bool watching;
+    if (!watching) pthread_atfork(nullptr, nullptr, note_fork);
+    watching = true;
+}
+
+/* `number` is less than DCSR_CUDA_MOST_DEVICES. */
+static const finding *found(int number)
+{
+    finding *result = &findings[number];
+    if (result->made.load(std::memory_order_acquire)) return result;
+    pthread_mutex_lock(&find_lock);
+    if (!result->made.load(std::memory_order_relaxed)) {
+        look(result, number);
+        if (result->usable) watch_for_forks();
+        result->made.store(true, std::memory_order_release);
+    }
+    pthread_mutex_unlock(&find_lock);
     return result;
 }
 
-static const finding *found(void)
+static int count_devices(void)
 {
-    static const finding result = look();
-    return &result;
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess) {
+        cudaGetLastError();
+        return 0;
+    }
+    return devices < DCSR_CUDA_MOST_DEVICES ? devices : (int)DCSR_CUDA_MOST_DEVICES;
+}
+
+int dcsr_i_cuda_count(void)
+{
+    static const int count = count_devices();
+    return count;
 }
 
 bool dcsr_i_cuda_forked(void)
@@ -127,23 +171,27 @@ bool dcsr_i_cuda_forked(void)
     return forked.load(std::memory_order_relaxed);
 }
 
-bool dcsr_i_cuda_usable(void)
+bool dcsr_i_cuda_usable(int number)
 {
-    return found()->usable && !dcsr_i_cuda_forked();
+    return !dcsr_i_cuda_forked() && number < DCSR_CUDA_MOST_DEVICES && found(number)->usable;
 }
 
-dcsr_status dcsr_i_cuda_find(void)
+dcsr_status dcsr_i_cuda_find(int number)
 {
-    if (!found()->usable)
-        return dcsr_i_fail(DCSR_ERROR_NO_DEVICE, "no GPU can be used: %s, or ask for the device cpu",
-                           found()->why_not);
     if (dcsr_i_cuda_forked())
         return dcsr_i_fail(
             DCSR_ERROR_NO_DEVICE,
             "no GPU can be used: this process is a child of one that has used the GPU, which CUDA does "
             "not support; fork before the first context is created, start the child's program anew "
             "(exec), or ask for the device cpu");
-    return DCSR_OK;
+    const finding *result = found(number);
+    if (result->usable) return DCSR_OK;
+    if (dcsr_i_cuda_count() > 1)
+        return dcsr_i_fail(DCSR_ERROR_NO_DEVICE,
+                           "GPU number %d of %d cannot be used: %s, or ask for another or for the device cpu",
+                           number, dcsr_i_cuda_count(), result->why_not);
+    return dcsr_i_fail(DCSR_ERROR_NO_DEVICE, "no GPU can be used: %s, or ask for the device cpu",
+                       result->why_not);
 }
 
 /* ---- Opening it ---- */
@@ -155,6 +203,7 @@ static dcsr_i_cuda_device *open_devices;
  */
 static cudaError_t create_pool(dcsr_i_cuda_device *device)
 {
+    dcsr_i_cuda_current current(device->number);
     cudaMemPoolProps properties = {};
     properties.allocType = cudaMemAllocationTypePinned;
     properties.handleTypes = cudaMemHandleTypeNone;
@@ -173,23 +222,30 @@ static cudaError_t create_pool(dcsr_i_cuda_device *device)
     return error;
 }
 
-dcsr_status dcsr_i_cuda_open(dcsr_i_cuda_device **device, dcsr_context *context)
+static void drop(dcsr_i_cuda_device *device)
+{
+    pthread_mutex_destroy(&device->access_lock);
+    pthread_mutex_destroy(&device->lock);
+    dcsr_i_free(nullptr, DCSR_I_MATRIX, device, 1, sizeof *device);
+}
+
+dcsr_status dcsr_i_cuda_open(dcsr_i_cuda_device **device, dcsr_context *context, int number)
 {
     *device = nullptr;
-    DCSR_TRY(dcsr_i_cuda_find());
+    DCSR_TRY(dcsr_i_cuda_find(number));
     void *memory = dcsr_i_alloc(nullptr, DCSR_I_MATRIX, 1, sizeof **device);
     if (!memory) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_device *opened = new (memory) dcsr_i_cuda_device();
     opened->context = context;
-    opened->properties = found()->properties;
-    opened->number = DCSR_CUDA_DEVICE_NUMBER;
+    opened->properties = found(number)->properties;
+    opened->number = number;
     pthread_mutex_init(&opened->lock, nullptr);
-    cudaError_t error = dcsr_i_cuda_open_mapping(&opened->granularity);
+    pthread_mutex_init(&opened->access_lock, nullptr);
+    cudaError_t error = dcsr_i_cuda_open_mapping(&opened->granularity, number);
     if (error == cudaSuccess) error = create_pool(opened);
     if (error != cudaSuccess) {
         dcsr_status status = dcsr_i_cuda_result(opened, error, "opening the device");
-        pthread_mutex_destroy(&opened->lock);
-        dcsr_i_free(nullptr, DCSR_I_MATRIX, opened, 1, sizeof *opened);
+        drop(opened);
         return status;
     }
     pthread_mutex_lock(&list_lock);
@@ -209,22 +265,50 @@ void dcsr_i_cuda_close(dcsr_i_cuda_device *device)
     *link = device->next;
     pthread_mutex_unlock(&list_lock);
     if (!dcsr_i_cuda_forked()) {
+        dcsr_i_cuda_current current(device->number);
         cudaStreamSynchronize(device->frees);
         cudaStreamDestroy(device->frees);
         cudaMemPoolDestroy(device->pool);
         cudaGetLastError(); /* of a device that has failed */
     }
-    pthread_mutex_destroy(&device->lock);
-    dcsr_i_free(nullptr, DCSR_I_MATRIX, device, 1, sizeof *device);
+    drop(device);
+}
+
+static void trim(int number, bool others)
+{
+    if (dcsr_i_cuda_forked()) return;
+    pthread_mutex_lock(&list_lock);
+    for (dcsr_i_cuda_device *device = open_devices; device; device = device->next) {
+        if (device->failure || (device->number != number && !others)) continue;
+        dcsr_i_cuda_current current(device->number);
+        dcsr_i_cuda_result(device, cudaMemPoolTrimTo(device->pool, 0), "giving memory back");
+    }
+    pthread_mutex_unlock(&list_lock);
 }
 
 void dcsr_i_cuda_trim(void)
 {
-    if (dcsr_i_cuda_forked()) return;
+    trim(0, true);
+}
+
+void dcsr_i_cuda_trim_alike(const dcsr_i_cuda_device *device)
+{
+    trim(device->number, false);
+}
+
+int dcsr_i_cuda_any_number(void)
+{
     pthread_mutex_lock(&list_lock);
-    for (dcsr_i_cuda_device *device = open_devices; device; device = device->next)
-        dcsr_i_cuda_result(device, cudaMemPoolTrimTo(device->pool, 0), "giving memory back");
+    const dcsr_i_cuda_device *device = open_devices;
+    while (device && device->failure) device = device->next;
+    const int number = device ? device->number : 0;
     pthread_mutex_unlock(&list_lock);
+    return number;
+}
+
+int dcsr_i_cuda_device_number(const dcsr_i_cuda_device *device)
+{
+    return device->number;
 }
 
 const dcsr_i_cuda_properties *dcsr_i_cuda_describe(const dcsr_i_cuda_device *device)
@@ -236,6 +320,7 @@ uint64_t dcsr_i_cuda_free_memory(dcsr_i_cuda_device *device)
 {
     size_t available = 0, total;
     if (dcsr_i_cuda_forked() || device->failure) return 0;
+    dcsr_i_cuda_current current(device->number);
     if (cudaMemGetInfo(&available, &total) == cudaSuccess) return available;
     cudaGetLastError();
     return 0;

@@ -55,20 +55,20 @@ static const driver *functions(void)
     return &all;
 }
 
-static CUmemAllocationProp kind_of_memory(void)
+static CUmemAllocationProp kind_of_memory(int number)
 {
     CUmemAllocationProp kind = {};
     kind.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     kind.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    kind.location.id = DCSR_CUDA_DEVICE_NUMBER;
+    kind.location.id = number;
     return kind;
 }
 
-cudaError_t dcsr_i_cuda_open_mapping(size_t *granularity)
+cudaError_t dcsr_i_cuda_open_mapping(size_t *granularity, int number)
 {
     const driver *f = functions();
     if (f->error != cudaSuccess) return f->error;
-    CUmemAllocationProp kind = kind_of_memory();
+    CUmemAllocationProp kind = kind_of_memory(number);
     return (cudaError_t)f->granularity(granularity, &kind, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
 }
 
@@ -80,6 +80,7 @@ size_t dcsr_i_cuda_granularity(dcsr_i_cuda_device *device)
 char *dcsr_i_cuda_reserve(dcsr_i_cuda_device *device, size_t bytes)
 {
     if (dcsr_i_cuda_check(device) != DCSR_OK) return nullptr;
+    dcsr_i_cuda_current current(device->number);
     CUdeviceptr address = 0;
     CUresult error = functions()->reserve(&address, bytes, 0, 0, 0);
     if (error == CUDA_SUCCESS) return reinterpret_cast<char *>(address);
@@ -104,27 +105,48 @@ static void expect(dcsr_i_cuda_device *device, CUresult error, const char *opera
 void dcsr_i_cuda_unreserve(dcsr_i_cuda_device *device, char *base, size_t bytes)
 {
     if (dcsr_i_cuda_forked()) return;
+    dcsr_i_cuda_current current(device->number);
     expect(device, functions()->unreserve(reinterpret_cast<CUdeviceptr>(base), bytes),
            "giving address space back");
 }
 
+static CUresult let_touch(int number, char *begin, size_t bytes)
+{
+    CUmemAccessDesc access = {};
+    access.location = kind_of_memory(number).location;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    return functions()->set_access(reinterpret_cast<CUdeviceptr>(begin), bytes, &access, 1);
+}
+
+/* The piece is the device's if all may touch it who have to. */
+static CUresult enter_piece(dcsr_i_cuda_device *device, dcsr_i_cuda_piece *piece)
+{
+    pthread_mutex_lock(&device->access_lock);
+    CUresult error = let_touch(device->number, piece->begin, piece->bytes);
+    for (int guest = 0; error == CUDA_SUCCESS && device->guests >> guest; guest++)
+        if (device->guests >> guest & 1) error = let_touch(guest, piece->begin, piece->bytes);
+    if (error == CUDA_SUCCESS) {
+        piece->next = device->pieces;
+        device->pieces = piece;
+    }
+    pthread_mutex_unlock(&device->access_lock);
+    return error;
+}
+
 /* The handle is not needed to unmap: the memory goes when it is mapped nowhere any more. */
-static CUresult map_new(char *begin, size_t bytes)
+static CUresult map_new(dcsr_i_cuda_device *device, dcsr_i_cuda_piece *piece)
 {
     const driver *f = functions();
-    CUdeviceptr place = reinterpret_cast<CUdeviceptr>(begin);
-    CUmemAllocationProp kind = kind_of_memory();
-    CUmemAccessDesc access = {};
-    access.location = kind.location;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    CUdeviceptr place = reinterpret_cast<CUdeviceptr>(piece->begin);
+    CUmemAllocationProp kind = kind_of_memory(device->number);
     CUmemGenericAllocationHandle handle;
-    CUresult error = f->create(&handle, bytes, &kind, 0);
+    CUresult error = f->create(&handle, piece->bytes, &kind, 0);
     if (error != CUDA_SUCCESS) return error;
-    error = f->map(place, bytes, 0, handle, 0);
+    error = f->map(place, piece->bytes, 0, handle, 0);
     CUresult released = f->release(handle);
     if (error != CUDA_SUCCESS) return error;
-    error = released == CUDA_SUCCESS ? f->set_access(place, bytes, &access, 1) : released;
-    if (error != CUDA_SUCCESS) f->unmap(place, bytes);
+    error = released == CUDA_SUCCESS ? enter_piece(device, piece) : released;
+    if (error != CUDA_SUCCESS) f->unmap(place, piece->bytes);
     return error;
 }
 
@@ -132,16 +154,54 @@ dcsr_status dcsr_i_cuda_map(dcsr_i_cuda_device *device, char *begin, size_t byte
 {
     if (!bytes) return DCSR_OK;
     DCSR_TRY(dcsr_i_cuda_check(device));
-    CUresult error = map_new(begin, bytes);
+    dcsr_i_cuda_piece *piece =
+        static_cast<dcsr_i_cuda_piece *>(dcsr_i_alloc(nullptr, DCSR_I_MATRIX, 1, sizeof *piece));
+    if (!piece) return DCSR_ERROR_OUT_OF_MEMORY;
+    *piece = {nullptr, begin, bytes};
+    dcsr_i_cuda_current current(device->number);
+    CUresult error = map_new(device, piece);
     if (error == CUDA_ERROR_OUT_OF_MEMORY) {
-        dcsr_i_cuda_trim(); /* what is kept for temporary work makes room */
-        error = map_new(begin, bytes);
+        dcsr_i_cuda_trim_alike(device); /* what is kept for temporary work makes room */
+        error = map_new(device, piece);
     }
+    if (error != CUDA_SUCCESS) dcsr_i_free(nullptr, DCSR_I_MATRIX, piece, 1, sizeof *piece);
     return dcsr_i_cuda_result(device, error, "growing a matrix");
+}
+
+/* Of what lies in a range; pieces are unmapped as a whole. */
+static void forget_pieces(dcsr_i_cuda_device *device, const char *begin, size_t bytes)
+{
+    pthread_mutex_lock(&device->access_lock);
+    dcsr_i_cuda_piece **link = &device->pieces;
+    while (*link) {
+        dcsr_i_cuda_piece *piece = *link;
+        if (piece->begin < begin || piece->begin >= begin + bytes) {
+            link = &piece->next;
+            continue;
+        }
+        *link = piece->next;
+        dcsr_i_free(nullptr, DCSR_I_MATRIX, piece, 1, sizeof *piece);
+    }
+    pthread_mutex_unlock(&device->access_lock);
 }
 
 void dcsr_i_cuda_unmap(dcsr_i_cuda_device *device, char *begin, size_t bytes)
 {
-    if (!bytes || dcsr_i_cuda_forked()) return;
+    if (!bytes) return;
+    forget_pieces(device, begin, bytes);
+    if (dcsr_i_cuda_forked()) return;
+    dcsr_i_cuda_current current(device->number);
     expect(device, functions()->unmap(reinterpret_cast<CUdeviceptr>(begin), bytes), "giving memory back");
+}
+
+int dcsr_i_cuda_admit(dcsr_i_cuda_device *device, int guest)
+{
+    dcsr_i_cuda_current current(device->number);
+    CUresult error = CUDA_SUCCESS;
+    pthread_mutex_lock(&device->access_lock);
+    for (dcsr_i_cuda_piece *piece = device->pieces; piece && error == CUDA_SUCCESS; piece = piece->next)
+        error = let_touch(guest, piece->begin, piece->bytes);
+    if (error == CUDA_SUCCESS) device->guests |= (uint64_t)1 << guest;
+    pthread_mutex_unlock(&device->access_lock);
+    return error;
 }

@@ -11,7 +11,7 @@ static cudaError_t take(dcsr_i_cuda_stream *stream, void **block, size_t bytes)
     cudaGetLastError();
     dcsr_i_cuda_note(stream, cudaStreamSynchronize(stream->raw));
     dcsr_i_cuda_note(stream, cudaStreamSynchronize(stream->device->frees));
-    dcsr_i_cuda_trim();
+    dcsr_i_cuda_trim_alike(stream->device);
     return cudaMallocFromPoolAsync(block, bytes ? bytes : 1, stream->device->pool, stream->raw);
 }
 
@@ -27,6 +27,7 @@ void *dcsr_i_cuda_alloc(dcsr_i_cuda_stream *stream, dcsr_i_pool pool, size_t cou
         return nullptr;
     }
     if (dcsr_i_charge(device->context, pool, bytes) != DCSR_OK) return nullptr;
+    dcsr_i_cuda_current current(device->number);
     cudaError_t error = take(stream, &block, bytes);
     if (error == cudaSuccess) return block;
     dcsr_i_uncharge(device->context, pool, bytes);
@@ -38,7 +39,10 @@ void dcsr_i_cuda_free(dcsr_i_cuda_stream *stream, dcsr_i_pool pool, void *block,
 {
     if (!block) return;
     dcsr_i_uncharge(stream->device->context, pool, count * size);
-    if (!dcsr_i_cuda_forked()) dcsr_i_cuda_note(stream, cudaFreeAsync(block, stream->raw));
+    if (dcsr_i_cuda_forked()) return;
+    dcsr_i_cuda_current current(
+        stream->device->number); /* not every thread that frees has entered the stream */
+    dcsr_i_cuda_note(stream, cudaFreeAsync(block, stream->raw));
 }
 
 /* cudaFree() would wait for all that the device is doing. */
@@ -48,12 +52,14 @@ void dcsr_i_cuda_free_idle(dcsr_i_cuda_device *device, dcsr_i_pool pool, void *b
     if (!block) return;
     dcsr_i_uncharge(device->context, pool, count * size);
     if (dcsr_i_cuda_forked()) return;
+    dcsr_i_cuda_current current(device->number);
     /* A failed device refuses, and all it has goes with the process. */
     if (cudaFreeAsync(block, device->frees) != cudaSuccess) cudaGetLastError();
 }
 
 dcsr_i_cuda_memory_kind dcsr_i_cuda_where(dcsr_i_cuda_device *device, const void *pointer)
 {
+    dcsr_i_cuda_current current(device->number);
     cudaPointerAttributes attributes;
     if (cudaPointerGetAttributes(&attributes, pointer) != cudaSuccess) {
         cudaGetLastError();
@@ -74,6 +80,7 @@ void *dcsr_i_cuda_pin(size_t bytes)
 {
     void *block = nullptr;
     if (dcsr_i_cuda_forked()) return nullptr;
+    dcsr_i_cuda_current current(dcsr_i_cuda_any_number());
     if (cudaHostAlloc(&block, bytes, cudaHostAllocPortable) == cudaSuccess) return block;
     cudaGetLastError();
     return nullptr;
@@ -82,6 +89,7 @@ void *dcsr_i_cuda_pin(size_t bytes)
 void dcsr_i_cuda_unpin(void *block)
 {
     if (!block || dcsr_i_cuda_forked()) return;
+    dcsr_i_cuda_current current(dcsr_i_cuda_any_number());
     /* A failed device refuses, and all it has goes with the process. */
     if (cudaFreeHost(block) != cudaSuccess) cudaGetLastError();
 }

@@ -8,14 +8,25 @@
 #include <atomic>
 #include <pthread.h>
 
+/* Memory that is mapped, as it was mapped at once. */
+struct dcsr_i_cuda_piece {
+    dcsr_i_cuda_piece *next;
+    char *begin;
+    size_t bytes;
+};
+
 struct dcsr_i_cuda_device {
     dcsr_context *context;
     dcsr_i_cuda_properties properties;
-    int number; /* as CUDA counts devices */
+    int number; /* as CUDA counts devices, those that CUDA_VISIBLE_DEVICES lets it see */
     cudaMemPool_t pool;
     cudaStream_t frees; /* has nothing else on it: dcsr_i_cuda_free_idle() */
     size_t granularity;
     dcsr_i_cuda_device *next; /* in the list of those that are open */
+
+    pthread_mutex_t access_lock; /* for who may touch what is mapped: */
+    uint64_t guests;             /* the numbers of other devices that may, a bit each */
+    dcsr_i_cuda_piece *pieces;
 
     std::atomic<int> failure; /* the first error that nothing recovers from (a cudaError_t) */
     pthread_mutex_t lock;     /* for what was being done then: */
@@ -28,18 +39,40 @@ struct dcsr_i_cuda_stream {
     cudaStream_t raw;
     cudaEvent_t event;  /* to wait for, and to order streams by; sleeps rather than spins */
     int error;          /* the first failure since the last wait (a cudaError_t) */
-    int callers_device; /* what was the thread's current one when it borrowed the stream */
+    int entered;        /* how often its thread has entered it and not left it */
+    int callers_device; /* what was the thread's current one when it first did */
     char *landing;
     size_t landing_bytes;
 };
 
-/* What dcsr_i_cuda_find() looks at: device number 0, which CUDA_VISIBLE_DEVICES can make any. */
-enum { DCSR_CUDA_DEVICE_NUMBER = 0 };
+/* As long as it lives, a device is the thread's current one. CUDA refuses most of what is asked of any device where the
+ * current one has failed, and opens the current one where nobody has. */
+class dcsr_i_cuda_current
+{
+    int own, callers;
+
+  public:
+    explicit dcsr_i_cuda_current(int number);
+    ~dcsr_i_cuda_current();
+    dcsr_i_cuda_current(const dcsr_i_cuda_current &) = delete;
+    dcsr_i_cuda_current &operator=(const dcsr_i_cuda_current &) = delete;
+};
+
+enum { DCSR_CUDA_MOST_DEVICES = 64 }; /* CUDA's own limit */
 
 /* Whether this is a child of the process that looked for the device: nothing of CUDA may be called. */
 bool dcsr_i_cuda_forked(void);
 
-/* Looks up the driver's functions for mapping memory and the step in which it can be mapped. */
-cudaError_t dcsr_i_cuda_open_mapping(size_t *granularity);
+/* Looks up the driver's functions for mapping memory and the step in which a device's can be mapped. */
+cudaError_t dcsr_i_cuda_open_mapping(size_t *granularity, int number);
+
+/* Lets the kernels of the device of a number touch what is mapped, now and later; a CUresult. */
+int dcsr_i_cuda_admit(dcsr_i_cuda_device *device, int guest);
+
+/* Gives back what is kept by all that are open under the same number. */
+void dcsr_i_cuda_trim_alike(const dcsr_i_cuda_device *device);
+
+/* A device that is open and has not failed, for what is no device's; 0 when there is none. */
+int dcsr_i_cuda_any_number(void);
 
 #endif

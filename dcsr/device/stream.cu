@@ -66,6 +66,7 @@ void dcsr_i_cuda_stream_destroy(dcsr_i_cuda_stream *stream)
 {
     if (!stream) return;
     if (!dcsr_i_cuda_forked()) {
+        dcsr_i_cuda_current current(stream->device->number);
         cudaStreamSynchronize(stream->raw);
         cudaEventDestroy(stream->event);
         cudaStreamDestroy(stream->raw);
@@ -77,6 +78,7 @@ void dcsr_i_cuda_stream_destroy(dcsr_i_cuda_stream *stream)
 
 void dcsr_i_cuda_enter(dcsr_i_cuda_stream *stream)
 {
+    if (stream->entered++) return;
     cudaGetLastError(); /* what the thread's own calls have left is no failure of ours */
     stream->error = cudaSuccess;
     if (cudaGetDevice(&stream->callers_device) != cudaSuccess)
@@ -93,6 +95,7 @@ void dcsr_i_cuda_leave(dcsr_i_cuda_stream *stream)
 
 void dcsr_i_cuda_step_out(dcsr_i_cuda_stream *stream)
 {
+    if (--stream->entered) return;
     if (stream->callers_device != stream->device->number)
         dcsr_i_cuda_note(stream, cudaSetDevice(stream->callers_device));
 }
@@ -164,7 +167,7 @@ dcsr_status dcsr_i_cuda_wait(dcsr_i_cuda_stream *stream, const char *operation)
 
 /* ---- Order ---- */
 
-/* The event serves again at once: waiting for it is for what it stands for now. */
+/* The event is of the device of `earlier`. It serves again at once: waiting for it is for what it stands for now. */
 static void order(dcsr_i_cuda_stream *noting, cudaEvent_t event, cudaStream_t later, cudaStream_t earlier)
 {
     dcsr_i_cuda_note(noting, cudaEventRecord(event, earlier));
@@ -173,7 +176,7 @@ static void order(dcsr_i_cuda_stream *noting, cudaEvent_t event, cudaStream_t la
 
 void dcsr_i_cuda_order(dcsr_i_cuda_stream *stream, dcsr_i_cuda_stream *on)
 {
-    order(stream, stream->event, stream->raw, on->raw);
+    order(stream, on->event, stream->raw, on->raw);
 }
 
 void dcsr_i_cuda_order_after_caller(dcsr_i_cuda_stream *stream, void *callers_stream)
@@ -202,6 +205,7 @@ static const char with_events[] = "keeping track of work";
 
 dcsr_status dcsr_i_cuda_event_create(void **event, dcsr_i_cuda_device *device)
 {
+    dcsr_i_cuda_current current(device->number);
     cudaEvent_t created = nullptr;
     int error = cudaEventCreateWithFlags(&created, cudaEventBlockingSync | cudaEventDisableTiming);
     *event = error == cudaSuccess ? created : nullptr;
@@ -210,8 +214,9 @@ dcsr_status dcsr_i_cuda_event_create(void **event, dcsr_i_cuda_device *device)
 
 void dcsr_i_cuda_event_destroy(void *event, dcsr_i_cuda_device *device)
 {
-    if (event && dcsr_i_cuda_check(device) == DCSR_OK)
-        dcsr_i_cuda_result(device, cudaEventDestroy(static_cast<cudaEvent_t>(event)), with_events);
+    if (!event || dcsr_i_cuda_check(device) != DCSR_OK) return;
+    dcsr_i_cuda_current current(device->number);
+    dcsr_i_cuda_result(device, cudaEventDestroy(static_cast<cudaEvent_t>(event)), with_events);
 }
 
 void dcsr_i_cuda_event_record(dcsr_i_cuda_stream *stream, void *event, void *raw)
@@ -223,6 +228,7 @@ void dcsr_i_cuda_event_record(dcsr_i_cuda_stream *stream, void *event, void *raw
 dcsr_status dcsr_i_cuda_event_wait(void *event, dcsr_i_cuda_device *device, const char *operation)
 {
     DCSR_TRY(dcsr_i_cuda_check(device));
+    dcsr_i_cuda_current current(device->number);
     cudaEvent_t awaited = static_cast<cudaEvent_t>(event);
     cudaError_t error = look([=] { return cudaEventQuery(awaited); });
     if (error == cudaErrorNotReady) error = cudaEventSynchronize(awaited);

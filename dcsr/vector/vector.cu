@@ -166,9 +166,3 @@ void dcsr_i_cuda_mark_wait(dcsr_i_cuda_stream *stream, void *event)
     dcsr_i_cuda_note(stream,
                      cudaStreamWaitEvent(dcsr_i_cuda_raw(stream), static_cast<cudaEvent_t>(event), 0));
 }
-
-/* A device that has failed refuses, and all it has goes with the process. */
-void dcsr_i_cuda_mark_destroy(void *event)
-{
-    if (cudaEventDestroy(static_cast<cudaEvent_t>(event)) != cudaSuccess) cudaGetLastError();
-}

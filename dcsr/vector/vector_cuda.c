@@ -365,8 +365,7 @@ static void close(dcsr_vector *vector)
 {
     dcsr_i_elsewhere *elsewhere = vector->elsewhere;
     forget(vector);
-    if (elsewhere->made && dcsr_i_cuda_check(vector->context->cuda) == DCSR_OK)
-        dcsr_i_cuda_mark_destroy(elsewhere->made);
+    dcsr_i_cuda_event_destroy(elsewhere->made, vector->context->cuda);
     pthread_mutex_destroy(&elsewhere->lock);
     dcsr_i_free(vector->context, DCSR_I_MATRIX, elsewhere, 1, sizeof *elsewhere);
 }

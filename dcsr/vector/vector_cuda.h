@@ -115,11 +115,10 @@ void dcsr_i_cuda_spread(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_body *to, 
 void dcsr_i_cuda_set_bits(dcsr_i_cuda_stream *stream, uint32_t *present, uint64_t size);
 
 /* An event (a cudaEvent_t) that marks a place on a stream; later work on other streams can be put behind it.
- * Made if *event is NULL: OUT_OF_MEMORY. */
+ * Made if *event is NULL: OUT_OF_MEMORY. Given back by dcsr_i_cuda_event_destroy(). */
 dcsr_status dcsr_i_cuda_mark_create(dcsr_i_cuda_stream *stream, void **event);
 void dcsr_i_cuda_mark_record(dcsr_i_cuda_stream *stream, void *event);
 void dcsr_i_cuda_mark_wait(dcsr_i_cuda_stream *stream, void *event);
-void dcsr_i_cuda_mark_destroy(void *event);
 
 #ifdef __cplusplus
 }

@@ -57,18 +57,25 @@ typedef struct dcsr_context_options {
                                limit but the machine's. A part is set aside: see above */
     uint64_t reserve_bytes; /* address space reserved per matrix, which bounds its growth in place; 0: twice
                                the memory of the machine or device. Reserving takes no memory. */
+    int device_number; /* cuda: which of the GPUs that CUDA sees, from 0 (CUDA_VISIBLE_DEVICES chooses among
+                               those of the machine and orders them). cpu: which NUMA node, from 1; 0: all of the
+                               machine. auto: a number other than 0 is a GPU's where there are any */
 } dcsr_context_options;
 
 typedef struct dcsr_context_info {
     dcsr_device device;
     int threads;
     const char *device_name; /* "cpu", or the GPU's name; valid as long as the context */
-    const char *built_for;   /* constant text: "cpu", or "cpu, cuda sm_75 sm_80 ..." */
-    const char *allocator;   /* "jemalloc 5.3.0" or "system" */
-    uint64_t memory_limit;   /* bytes; 0: none */
-    uint64_t matrix_bytes;   /* held by matrices: committed arenas, row tables, queued batches */
-    uint64_t scratch_bytes;  /* held for temporary work: sort buffers and the like, pinned memory included */
-    uint64_t peak_bytes;     /* the most that both together have been */
+    int device_number;       /* as in dcsr_context_options */
+    /* Where the GPU is: its address on the PCI bus, "0000:3B:00.0"; "" for the cpu, and where CUDA does not tell. Valid
+       as long as the context. */
+    const char *device_place;
+    const char *built_for;  /* constant text: "cpu", or "cpu, cuda sm_75 sm_80 ..." */
+    const char *allocator;  /* "jemalloc 5.3.0" or "system" */
+    uint64_t memory_limit;  /* bytes; 0: none */
+    uint64_t matrix_bytes;  /* held by matrices: committed arenas, row tables, queued batches */
+    uint64_t scratch_bytes; /* held for temporary work: sort buffers and the like, pinned memory included */
+    uint64_t peak_bytes;    /* the most that both together have been */
     /* Of the GPU, 0 on the cpu: bytes of its memory, and those of them that are free; the versions of CUDA
        that the driver and the library support, 13000 for 13.0. */
     uint64_t device_memory, device_free;
@@ -85,10 +92,19 @@ typedef struct dcsr_context_info {
 typedef void (*dcsr_progress)(void *user, uint64_t done, uint64_t total);
 
 /* Creates a context. options may be NULL for the defaults. *context is NULL on failure.
- * Errors: NOT_BUILT (cuda in a build without CUDA), NO_DEVICE (no usable GPU: the message says why), DEVICE
- * (it failed on first use), INVALID_ARGUMENT (negative threads, DCSR_DEVICE set to something else),
- * OUT_OF_MEMORY. */
+ * Any number of contexts may be open at a time, on the same device or on others; objects of several contexts do not mix
+ * in one call. Whichever GPU CUDA takes for the calling thread's current one is that again when a call returns.
+ * Errors: NOT_BUILT (cuda in a build without CUDA), NO_DEVICE (no usable GPU, or no device of that number: the message
+ * says why, or how many there are), DEVICE (it failed on first use), INVALID_ARGUMENT (negative threads or device
+ * number, DCSR_DEVICE set to something else), OUT_OF_MEMORY. */
 DCSR_API dcsr_status dcsr_context_create(dcsr_context **context, const dcsr_context_options *options);
+
+/* How many devices of a kind dcsr_context_options.device_number may name. DCSR_DEVICE_CUDA: the GPUs that CUDA sees,
+ * numbered from 0, whether or not the library can use each; 0 where there are none, no driver, or no CUDA in this
+ * build. DCSR_DEVICE_CPU: the machine's NUMA nodes, numbered from 1; at least 1. Any thread, any time; counted once
+ * per process, without a context on any GPU. Errors: INVALID_ARGUMENT (DCSR_DEVICE_AUTO or another device; count is
+ * NULL). */
+DCSR_API dcsr_status dcsr_device_count(dcsr_device device, int *count);
 
 /* Waits until the queued changes of its matrices have been applied, then closes the context. Objects that are
  * still held can only be destroyed. Does nothing when given NULL, or when called by an operator of an

@@ -5,9 +5,9 @@
 #include "dcsr/base/cuda.h"
 #include "tests/amg/problems.h"
 
-#define NEEDS_GPU()                                                      \
-    do {                                                                 \
-        if (!dcsr_i_cuda_usable()) cr_skip_test("there is no GPU here"); \
+#define NEEDS_GPU()                                                                          \
+    do {                                                                                     \
+        if (!dcsr_i_cuda_usable(test_device_number())) cr_skip_test("there is no GPU here"); \
     } while (0)
 
 /* Solves both, which takes the same iterations; x agrees where the problem is not singular. */

@@ -379,7 +379,7 @@ Test(matrix_device, add_entries_as_a_batch)
 /* Its log is written from the memory of the host. */
 Test(matrix_device, add_to_a_durable_matrix)
 {
-    if (!dcsr_i_cuda_usable()) cr_skip_test("there is no GPU");
+    if (!dcsr_i_cuda_usable(test_device_number())) cr_skip_test("there is no GPU");
     durable_place place = durable_open_place();
     dcsr_matrix *C = durable_open_small(&place, "sums", NULL);
     dcsr_matrix *B = test_matrix(place.context, DCSR_INT8, 10, 10, DCSR_POLICY_LAST);

@@ -12,8 +12,11 @@
  *      SIMT_YIELD=n        a thread is preempted at one in n atomics (8)
  *      SIMT_RESIDENT=n     blocks in flight (by default 1 to 4, from the seed)
  *      SIMT_STACK=bytes    of a CUDA thread
- *      SIMT_MEMORY=bytes   of the device (2 GiB)
- *      SIMT_DEVICES=0      there is no device
+ *      SIMT_MEMORY=bytes   of each device (2 GiB)
+ *      SIMT_DEVICES=n      so many devices (1); up to 16
+ *      SIMT_DEVICE_BYTES=a,b,c     of devices 0, 1, and 2
+ *      SIMT_PEERS=0        no device can touch another's memory
+ *      SIMT_FAIL_DEVICE=k:n        device k is lost after n of its operations
  *      SIMT_GUARD=0        the host's accesses to device memory are not caught
  *
  * Kernels compiled with -fsanitize-coverage=trace-pc can be preempted at each basic block too. */

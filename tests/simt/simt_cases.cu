@@ -274,7 +274,7 @@ bool all_are(const std::vector<unsigned> &values, unsigned value)
 int main(int argc, char **argv)
 {
     for (const simt_case *cases :
-         {KERNEL_CASES, WRONG_KERNEL_CASES, STREAM_CASES, MEMORY_CASES, DEVICE_CASES}) {
+         {KERNEL_CASES, WRONG_KERNEL_CASES, STREAM_CASES, MEMORY_CASES, DEVICE_CASES, PEER_CASES}) {
         for (; cases->name; cases++) {
             if (argc < 2) puts(cases->name);
             if (argc < 2 || strcmp(argv[1], cases->name) != 0) continue;

@@ -19,7 +19,8 @@ struct simt_case {
     void (*run)();
 };
 /* Ended by a case without a name. */
-extern const simt_case KERNEL_CASES[], WRONG_KERNEL_CASES[], STREAM_CASES[], MEMORY_CASES[], DEVICE_CASES[];
+extern const simt_case KERNEL_CASES[], WRONG_KERNEL_CASES[], STREAM_CASES[], MEMORY_CASES[], DEVICE_CASES[],
+    PEER_CASES[];
 
 /* Ends the case with status 1 when the condition is false, or when a call of CUDA fails. */
 #define CHECK(condition)                                                            \

@@ -14,11 +14,13 @@ extern "C" {
 uint64_t simt_seed(void);
 
 /* The device as the program finds it; to be called before anything else of CUDA is. */
-void simt_set_devices(int devices);            /* 0 or 1; 0 as with SIMT_DEVICES=0 */
+void simt_set_devices(int devices);            /* how many (SIMT_DEVICES) */
 void simt_set_driver_insufficient(bool value); /* every call returns cudaErrorInsufficientDriver */
 void simt_set_code_missing(bool value); /* launches are refused: the program was compiled for other devices */
-/* At any time: the size of the device's memory (SIMT_MEMORY). */
+void simt_set_peers(bool value);        /* whether devices may touch each other's memory (SIMT_PEERS) */
+/* At any time: the size of the memory of each device (SIMT_MEMORY), and of one (SIMT_DEVICE_BYTES). */
 void simt_set_memory(size_t bytes);
+void simt_set_device_memory(int device, size_t bytes);
 
 /* The (n+1)-th request from now that takes memory fails, and all later ones, until n < 0 ends it. Requests
  * are those for device memory, pinned memory, address space and physical memory, and the creation of streams,
@@ -28,7 +30,11 @@ void simt_fail_allocations_after(long n);
  * work after it is lost, and every call from then on returns cudaErrorIllegalAddress. n < 0 takes it back. */
 void simt_fault_launch_after(long n);
 
-/* What has been created and not been given back. */
+/* A device is lost after n more of its operations (SIMT_FAIL_DEVICE): they and all work after them is lost, and every
+ * call for it from then on returns cudaErrorECCUncorrectable; the others go on. n < 0 takes it back. */
+void simt_fail_device_after(int device, long n);
+
+/* What has been created and not been given back, by all devices. */
 size_t simt_live_allocations(void); /* blocks of device memory and physical handles */
 size_t simt_live_bytes(void);       /* in them */
 size_t simt_live_reservations(void);

@@ -1,5 +1,6 @@
 /* simt_copy.cpp: copies and fills, which check that the memory is what the call says it is, when they are
  * called and again when they run. */
+#include <algorithm>
 #include <cstring>
 #include <vector>
 #include "tests/simt/simt_memory.h"
@@ -18,18 +19,22 @@ struct range {
     size_t bytes;
     side where;
     bool pinned;
+    int device; /* -1: of the host */
 };
+
+enum { MOST_PIECES = 4 }; /* of a copy from one device to another */
 
 /* False when the range lies in device memory, but not in one piece of it that the host has. */
 bool find_range(const void *address, size_t bytes, range *result)
 {
-    *result = {static_cast<char *>(const_cast<void *>(address)), bytes, HOST, false};
+    *result = {static_cast<char *>(const_cast<void *>(address)), bytes, HOST, false, -1};
     const heap_block *const block = heap_block_around(address);
     if (!block && !is_device_range(address)) {
         result->pinned = is_pinned(address, bytes);
         return true;
     }
     result->where = DEVICE;
+    result->device = block ? block->device : virtual_device(address);
     if (!block) return virtual_mapped(address, bytes);
     return block->state == TAKEN && result->address + bytes <= block->address + block->bytes;
 }
@@ -102,16 +107,42 @@ bool agrees(cudaMemcpyKind kind, side to, side from)
     return false;
 }
 
-cudaError_t copy(held_lock &held, void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
-                 cudaStream_t handle, operation_ref *result)
+range part_of(const range &whole, size_t begin, size_t end)
 {
-    CUstream_st *const stream = stream_of(handle);
-    if (!stream) return cudaErrorInvalidResourceHandle;
+    range part = whole;
+    part.address += begin;
+    part.bytes = end - begin;
+    return part;
+}
+
+/* What goes over a link arrives in pieces, by the seed in this order or another, with other streams' work between. */
+operation_ref copy_over(held_lock &held, CUstream_st *stream, const range &to, const range &from)
+{
+    const size_t most = std::min<size_t>(to.bytes, MOST_PIECES);
+    const size_t pieces = options().seed ? 1 + host_random().below(most) : 1;
+    const size_t first = host_random().below(pieces);
+    operation_ref last;
+    for (size_t i = 0; i < pieces; i++) {
+        const size_t piece = (first + i) % pieces, begin = to.bytes * piece / pieces,
+                     end = to.bytes * (piece + 1) / pieces;
+        last = std::make_shared<copy_operation>(part_of(to, begin, end), part_of(from, begin, end));
+        enqueue_operation(held, stream, last);
+    }
+    return last;
+}
+
+cudaError_t copy(held_lock &held, void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                 CUstream_st *stream, operation_ref *result)
+{
     range target, source;
     if (!bytes) return cudaSuccess;
     if (!to || !from || !find_range(to, bytes, &target) || !find_range(from, bytes, &source))
         return cudaErrorInvalidValue;
     if (!agrees(kind, target.where, source.where)) return cudaErrorInvalidValue;
+    if (target.where == DEVICE && source.where == DEVICE && target.device != source.device) {
+        *result = copy_over(held, stream, target, source);
+        return cudaSuccess;
+    }
     const auto op = std::make_shared<copy_operation>(target, source);
     if (source.where == HOST && !source.pinned && options().seed && !host_random().below(4)) {
         op->staged.resize(bytes);
@@ -123,11 +154,9 @@ cudaError_t copy(held_lock &held, void *to, const void *from, size_t bytes, cuda
     return cudaSuccess;
 }
 
-cudaError_t fill(held_lock &held, void *to, int value, size_t bytes, cudaStream_t handle,
+cudaError_t fill(held_lock &held, void *to, int value, size_t bytes, CUstream_st *stream,
                  operation_ref *result)
 {
-    CUstream_st *const stream = stream_of(handle);
-    if (!stream) return cudaErrorInvalidResourceHandle;
     range target;
     if (!bytes) return cudaSuccess;
     if (!to || !find_range(to, bytes, &target) || (target.where == HOST && !target.pinned))
@@ -146,17 +175,32 @@ extern "C" {
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
-    return serve([&](held_lock &held) {
+    return serve_on(stream, [&](held_lock &held, CUstream_st *on) {
         operation_ref op;
-        return copy(held, to, from, bytes, kind, stream, &op);
+        return copy(held, to, from, bytes, kind, on, &op);
+    });
+}
+
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
+                                cudaStream_t stream)
+{
+    return serve_on(stream, [&](held_lock &held, CUstream_st *on) {
+        operation_ref op;
+        range target, source;
+        if (!is_device(to_device) || !is_device(from_device)) return cudaErrorInvalidDevice;
+        if (!bytes) return cudaSuccess;
+        if (!find_range(to, bytes, &target) || !find_range(from, bytes, &source))
+            return cudaErrorInvalidValue;
+        if (target.device != to_device || source.device != from_device) return cudaErrorInvalidValue;
+        return copy(held, to, from, bytes, cudaMemcpyDeviceToDevice, on, &op);
     });
 }
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
 {
-    return serve([&](held_lock &held) {
+    return serve_on(nullptr, [&](held_lock &held, CUstream_st *on) {
         operation_ref op;
-        const cudaError_t error = copy(held, to, from, bytes, kind, nullptr, &op);
+        const cudaError_t error = copy(held, to, from, bytes, kind, on, &op);
         if (op) wait_for(held, op);
         return error;
     });
@@ -164,17 +208,17 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind 
 
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
 {
-    return serve([&](held_lock &held) {
+    return serve_on(stream, [&](held_lock &held, CUstream_st *on) {
         operation_ref op;
-        return fill(held, to, value, bytes, stream, &op);
+        return fill(held, to, value, bytes, on, &op);
     });
 }
 
 cudaError_t cudaMemset(void *to, int value, size_t bytes)
 {
-    return serve([&](held_lock &held) {
+    return serve_on(nullptr, [&](held_lock &held, CUstream_st *on) {
         operation_ref op;
-        const cudaError_t error = fill(held, to, value, bytes, nullptr, &op);
+        const cudaError_t error = fill(held, to, value, bytes, on, &op);
         if (op) wait_for(held, op);
         return error;
     });

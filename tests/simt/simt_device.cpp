@@ -18,6 +18,7 @@ enum {
     VERSION = 13000,
     OLD_VERSION = 11000,
     WARP = 32,
+    FIRST_BUS = 16,
     STACK_BYTES = SIMT_ASAN || SIMT_TSAN ? 256 << 10 : 128 << 10
 };
 
@@ -30,16 +31,55 @@ uint64_t from_environment(const char *name, uint64_t otherwise)
 /* What tests set, and what happens to the device. */
 std::atomic<int> devices{-1}; /* -1: as the environment says */
 std::atomic<bool> driver_insufficient, code_missing;
-std::atomic<int> fault;
-std::atomic<long> requests_left{-1}, launches_left{-1};
+std::atomic<int> fault[MOST_DEVICES];
+std::atomic<long> requests_left{-1}, launches_left{-1}, operations_left[MOST_DEVICES];
 std::atomic<uint64_t> launched;
 std::atomic<pid_t> owner; /* the process that made the first call; its children cannot use the device */
 thread_local cudaError_t last_error;
+thread_local int current;
 
-int device_count()
+/* SIMT_DEVICE_BYTES=a,b,c is for devices 0, 1, and 2; SIMT_MEMORY for those that it leaves out. */
+void set_sizes(settings *all)
 {
-    static const int count = from_environment("SIMT_DEVICES", 1) ? 1 : 0;
-    return devices < 0 ? count : devices.load();
+    const char *text = getenv("SIMT_DEVICE_BYTES");
+    for (size_t &bytes : all->memory_bytes) {
+        bytes = from_environment("SIMT_MEMORY", uint64_t(2) << 30);
+        if (!text || !*text) continue;
+        char *end;
+        const uint64_t given = strtoull(text, &end, 0);
+        if (end != text) bytes = given;
+        text = *end == ',' ? end + 1 : nullptr;
+    }
+}
+
+settings read_settings()
+{
+    settings all = {};
+    all.seed = from_environment("SIMT_SEED", 0);
+    all.yield_one_in = static_cast<unsigned>(from_environment("SIMT_YIELD", 8));
+    all.resident_blocks = static_cast<unsigned>(from_environment("SIMT_RESIDENT", 0));
+    all.stack_bytes = (from_environment("SIMT_STACK", STACK_BYTES) + 4095) & ~uint64_t(4095);
+    all.guard = from_environment("SIMT_GUARD", 1) != 0;
+    all.peers = from_environment("SIMT_PEERS", 1) != 0;
+    set_sizes(&all);
+    return all;
+}
+
+/* SIMT_FAIL_DEVICE=k:n. */
+void set_failing_device()
+{
+    int device;
+    long operations;
+    for (std::atomic<long> &left : operations_left) left = -1;
+    const char *const text = getenv("SIMT_FAIL_DEVICE");
+    if (!text || sscanf(text, "%d:%ld", &device, &operations) != 2) return;
+    if (device >= 0 && device < MOST_DEVICES) operations_left[device] = operations;
+}
+
+std::atomic<long> *operations_left_of(int device)
+{
+    static const bool set = (set_failing_device(), true);
+    return set ? &operations_left[device] : nullptr;
 }
 
 /* Counts down to -1 - only then it is not counted - and stays at 0 when it has got there. */
@@ -78,6 +118,12 @@ const error_text ERRORS[] = {
     {cudaErrorDeviceUninitialized, "cudaErrorDeviceUninitialized", "invalid device context"},
     {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice",
      "no kernel image is available for execution on the device"},
+    {cudaErrorECCUncorrectable, "cudaErrorECCUncorrectable", "uncorrectable ECC error encountered"},
+    {cudaErrorPeerAccessUnsupported, "cudaErrorPeerAccessUnsupported",
+     "peer access is not supported between these two devices"},
+    {cudaErrorPeerAccessAlreadyEnabled, "cudaErrorPeerAccessAlreadyEnabled",
+     "peer access is already enabled"},
+    {cudaErrorPeerAccessNotEnabled, "cudaErrorPeerAccessNotEnabled", "peer access has not been enabled"},
     {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
     {cudaErrorIllegalState, "cudaErrorIllegalState",
      "the operation cannot be performed in the present state"},
@@ -110,12 +156,7 @@ const error_text *find_error(cudaError_t error)
 
 const settings &options()
 {
-    static const settings instance = {from_environment("SIMT_SEED", 0),
-                                      static_cast<unsigned>(from_environment("SIMT_YIELD", 8)),
-                                      static_cast<unsigned>(from_environment("SIMT_RESIDENT", 0)),
-                                      (from_environment("SIMT_STACK", STACK_BYTES) + 4095) & ~uint64_t(4095),
-                                      from_environment("SIMT_MEMORY", uint64_t(2) << 30),
-                                      from_environment("SIMT_GUARD", 1) != 0};
+    static const settings instance = read_settings();
     return instance;
 }
 
@@ -142,17 +183,34 @@ cudaError_t refusal()
         report_install();
     else if (first != process)
         return cudaErrorInitializationError;
-    return device_fault();
+    return cudaSuccess;
 }
 
-cudaError_t device_fault()
+int device_count()
 {
-    return static_cast<cudaError_t>(fault.load());
+    static const int count =
+        static_cast<int>(std::min<uint64_t>(from_environment("SIMT_DEVICES", 1), MOST_DEVICES));
+    return devices < 0 ? count : devices.load();
 }
 
-void set_device_fault(cudaError_t error)
+int current_device()
 {
-    fault = error;
+    return current;
+}
+
+cudaError_t device_fault(int device)
+{
+    return static_cast<cudaError_t>(fault[device].load());
+}
+
+void set_device_fault(int device, cudaError_t error)
+{
+    fault[device] = error;
+}
+
+bool device_fails(int device)
+{
+    return reached(*operations_left_of(device));
 }
 
 cudaError_t note_error(cudaError_t error)
@@ -184,7 +242,7 @@ extern "C" {
 cudaError_t cudaGetDeviceCount(int *count)
 {
     if (count) *count = 0;
-    return serve([&](held_lock &) {
+    return serve_anyway([&](held_lock &) {
         if (!count) return cudaErrorInvalidValue;
         *count = device_count();
         return cudaSuccess;
@@ -193,27 +251,32 @@ cudaError_t cudaGetDeviceCount(int *count)
 
 cudaError_t cudaGetDevice(int *device)
 {
-    return serve([&](held_lock &) {
+    return serve_anyway([&](held_lock &) {
         if (!device) return cudaErrorInvalidValue;
-        *device = 0;
+        *device = current;
         return cudaSuccess;
     });
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-    return serve([&](held_lock &) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; });
+    return serve_anyway([&](held_lock &) {
+        if (!is_device(device)) return cudaErrorInvalidDevice;
+        current = device;
+        return cudaSuccess;
+    });
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
 {
     return serve([&](held_lock &) {
         if (!properties) return cudaErrorInvalidValue;
-        if (device != 0) return cudaErrorInvalidDevice;
+        if (!is_device(device)) return cudaErrorInvalidDevice;
         memset(properties, 0, sizeof *properties);
         snprintf(properties->name, sizeof properties->name, "emulated (seed %llu)",
                  static_cast<unsigned long long>(options().seed));
-        properties->totalGlobalMem = memory_limit();
+        properties->totalGlobalMem = memory_limit(device);
+        properties->pciBusID = FIRST_BUS + device;
         properties->sharedMemPerBlock = 48 << 10;
         properties->sharedMemPerBlockOptin = 227 << 10;
         properties->sharedMemPerMultiprocessor = 228 << 10;
@@ -230,6 +293,17 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
         properties->streamPrioritiesSupported = properties->memoryPoolsSupported = 1;
         properties->memoryBusWidth = 512;
         properties->l2CacheSize = 4 << 20;
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *text, int bytes, int device)
+{
+    return serve([&](held_lock &) {
+        enum { LEAST_BYTES = 13 };
+        if (!text || bytes < LEAST_BYTES) return cudaErrorInvalidValue;
+        if (!is_device(device)) return cudaErrorInvalidDevice;
+        snprintf(text, static_cast<size_t>(bytes), "0000:%02X:00.0", FIRST_BUS + device);
         return cudaSuccess;
     });
 }
@@ -316,7 +390,7 @@ cudaError_t cudaGetLastError()
 
 cudaError_t cudaPeekAtLastError()
 {
-    return device_fault() ? device_fault() : last_error;
+    return device_fault(current) ? device_fault(current) : last_error;
 }
 
 const char *cudaGetErrorName(cudaError_t error)
@@ -338,7 +412,7 @@ uint64_t simt_seed(void)
 
 void simt_set_devices(int count)
 {
-    devices = count ? 1 : 0;
+    devices = std::min<int>(count, MOST_DEVICES);
 }
 
 void simt_set_driver_insufficient(bool value)
@@ -354,6 +428,11 @@ void simt_set_code_missing(bool value)
 void simt_fail_allocations_after(long n)
 {
     requests_left = n;
+}
+
+void simt_fail_device_after(int device, long n)
+{
+    *operations_left_of(device) = n;
 }
 
 void simt_fault_launch_after(long n)

@@ -1,4 +1,4 @@
-/* simt_heap.cpp: blocks of device memory in one range of addresses.
+/* simt_heap.cpp: blocks of device memory, in one range of addresses for each device.
  *
  * Sizes are rounded up to four classes for each power of two, with at least RED_ZONE bytes between one
  * block's data and the next. A block that was given back is used again for its class, the last one first, so
@@ -32,7 +32,7 @@ enum {
     MOST_GUARDED_BYTES = 16 << 20,
     MOST_GUARDED_MAPPINGS = 32
 };
-const size_t ADDRESS_BYTES = size_t(256) << 30;
+const size_t ADDRESS_BYTES = size_t(64) << 30;
 
 typedef std::pair<cudaMemPool_t, size_t> list_key; /* pool and capacity */
 
@@ -42,13 +42,25 @@ struct heap_state {
     std::map<list_key, std::deque<heap_block *>> lists; /* not TAKEN */
     size_t used = 0, taken = 0, waiting = 0;            /* bytes, blocks, bytes in lists */
     std::atomic<size_t> limit{0};                       /* 0: as the settings say */
-    bool closed = false;                                /* to the host */
+    bool closed = false;                                /* to whoever runs now */
 };
 
-heap_state &heap()
+heap_state &heap(int device)
 {
-    static heap_state &instance = *new heap_state;
-    return instance;
+    static heap_state *const instances = new heap_state[MOST_DEVICES];
+    return instances[device];
+}
+
+bool in_range(const heap_state &self, const char *at)
+{
+    return self.base && at >= self.base && at < self.base + ADDRESS_BYTES;
+}
+
+template <class F> size_t add_up(F of_device)
+{
+    size_t sum = 0;
+    for (int device = 0; device < MOST_DEVICES; device++) sum += of_device(device);
+    return sum;
 }
 
 size_t round_up(size_t bytes, size_t unit)
@@ -69,9 +81,9 @@ size_t accounted(size_t bytes)
     return round_up(std::max<size_t>(bytes, 1), ALIGNMENT);
 }
 
-heap_block *new_block(size_t capacity)
+heap_block *new_block(int device, size_t capacity)
 {
-    heap_state &self = heap();
+    heap_state &self = heap(device);
     if (!self.base) {
         void *const range = mmap(nullptr, ADDRESS_BYTES + HUGE_PAGE, PROT_NONE,
                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -89,16 +101,16 @@ heap_block *new_block(size_t capacity)
         if (mprotect(self.committed, more, PROT_READ | PROT_WRITE)) return nullptr;
         self.committed += more;
     }
-    heap_block *const block = new heap_block{address, capacity, FREE, 0, nullptr, 0, 0, false, 0, 0};
+    heap_block *const block = new heap_block{address, capacity, device, FREE, 0, nullptr, 0, 0, false, 0, 0};
     self.blocks[address] = block;
     poison(address, capacity);
     return block;
 }
 
 /* A block that was given back and may be had now. */
-heap_block *find_block(size_t capacity, cudaMemPool_t pool, uint64_t stream)
+heap_block *find_block(int device, size_t capacity, cudaMemPool_t pool, uint64_t stream)
 {
-    heap_state &self = heap();
+    heap_state &self = heap(device);
     if (options().seed && self.waiting < MOST_FRESH_BYTES && !host_random().below(4)) return nullptr;
     if (SIMT_ASAN && self.waiting < QUARANTINE_BYTES) return nullptr;
     const auto list = self.lists.find({pool, capacity});
@@ -116,13 +128,14 @@ heap_block *find_block(size_t capacity, cudaMemPool_t pool, uint64_t stream)
 }
 } // namespace
 
-heap_block *heap_take(size_t bytes, cudaMemPool_t pool, uint64_t stream)
+heap_block *heap_take(int device, size_t bytes, cudaMemPool_t pool, uint64_t stream)
 {
-    heap_state &self = heap();
-    if (bytes > memory_limit() || memory_used() + accounted(bytes) > memory_limit()) return nullptr;
+    heap_state &self = heap(device);
+    const size_t limit = memory_limit(device);
+    if (bytes > limit || memory_used(device) + accounted(bytes) > limit) return nullptr;
     const size_t capacity = capacity_for(bytes);
-    heap_block *block = find_block(capacity, pool, stream);
-    if (!block) block = new_block(capacity);
+    heap_block *block = find_block(device, capacity, pool, stream);
+    if (!block) block = new_block(device, capacity);
     if (!block) return nullptr;
     block->state = TAKEN;
     block->bytes = bytes;
@@ -138,7 +151,7 @@ heap_block *heap_take(size_t bytes, cudaMemPool_t pool, uint64_t stream)
 
 void heap_give(heap_block *block, uint64_t stream)
 {
-    heap_state &self = heap();
+    heap_state &self = heap(block->device);
     self.used -= accounted(block->bytes);
     self.taken--;
     if (block->pool) block->pool->used -= accounted(block->bytes);
@@ -156,11 +169,16 @@ void heap_returned(heap_block *block, uint64_t returns)
 
 heap_block *heap_block_around(const void *address)
 {
-    const heap_state &self = heap();
-    auto found = self.blocks.upper_bound(static_cast<const char *>(address));
-    if (found == self.blocks.begin()) return nullptr;
-    heap_block *const block = (--found)->second;
-    return static_cast<const char *>(address) < block->address + block->capacity ? block : nullptr;
+    const char *const at = static_cast<const char *>(address);
+    for (int device = 0; device < MOST_DEVICES; device++) {
+        const heap_state &self = heap(device);
+        if (!in_range(self, at)) continue;
+        auto found = self.blocks.upper_bound(at);
+        if (found == self.blocks.begin()) return nullptr;
+        heap_block *const block = (--found)->second;
+        return at < block->address + block->capacity ? block : nullptr;
+    }
+    return nullptr;
 }
 
 heap_block *heap_block_at(const void *address)
@@ -199,7 +217,7 @@ void heap_shut(heap_block *block)
 
 void heap_leave_pool(cudaMemPool_t pool)
 {
-    heap_state &self = heap();
+    heap_state &self = heap(pool->device);
     for (const auto &entry : self.blocks) {
         if (entry.second->pool == pool) entry.second->pool = nullptr;
     }
@@ -214,58 +232,92 @@ void heap_leave_pool(cudaMemPool_t pool)
     }
 }
 
-size_t memory_limit()
+size_t memory_limit(int device)
 {
-    const size_t set = heap().limit;
-    return set ? set : options().memory_bytes;
+    const size_t set = heap(device).limit;
+    return set ? set : options().memory_bytes[device];
 }
 
-size_t memory_used()
+size_t memory_used(int device)
 {
-    return heap().used + physical_live_bytes();
+    return heap(device).used + physical_used(device);
 }
 
 size_t heap_live_blocks()
 {
-    return heap().taken;
+    return add_up([](int device) { return heap(device).taken; });
 }
 
 size_t heap_live_bytes()
 {
-    return heap().used;
+    return add_up([](int device) { return heap(device).used; });
 }
 
 bool is_device_range(const void *address)
 {
-    const heap_state &self = heap();
     const char *const at = static_cast<const char *>(address);
-    return (self.base && at >= self.base && at < self.base + ADDRESS_BYTES) || virtual_reserved(address);
+    for (int device = 0; device < MOST_DEVICES; device++) {
+        if (in_range(heap(device), at)) return true;
+    }
+    return virtual_reserved(address);
 }
 
+namespace
+{
 /* Large memories are left open: changing the protection of many pages at each wait would take too long. */
+bool is_small()
+{
+    const size_t bytes = add_up([](int device) {
+        const heap_state &self = heap(device);
+        return static_cast<size_t>(self.committed - self.base);
+    });
+    return bytes <= MOST_GUARDED_BYTES && virtual_mappings() <= MOST_GUARDED_MAPPINGS;
+}
+
+void set_closed(int device, bool closed)
+{
+    heap_state &self = heap(device);
+    if (self.closed == closed) return;
+    self.closed = closed;
+    const size_t bytes = static_cast<size_t>(self.committed - self.base);
+    if (bytes) mprotect(self.base, bytes, closed ? PROT_NONE : PROT_READ | PROT_WRITE);
+}
+} // namespace
+
 void device_close_if_idle()
 {
-    heap_state &self = heap();
-    if (self.closed || device_busy() || !options().guard) return;
-    const size_t bytes = static_cast<size_t>(self.committed - self.base);
-    if (bytes > MOST_GUARDED_BYTES || virtual_mappings() > MOST_GUARDED_MAPPINGS) return;
-    self.closed = true;
-    if (bytes) mprotect(self.base, bytes, PROT_NONE);
-    virtual_protect(false);
+    if (device_busy() || !options().guard || !is_small()) return;
+    for (int device = 0; device < device_count(); device++) set_closed(device, true);
+    virtual_close();
 }
 
 void device_open()
 {
-    heap_state &self = heap();
-    if (!self.closed) return;
-    self.closed = false;
-    const size_t bytes = static_cast<size_t>(self.committed - self.base);
-    if (bytes) mprotect(self.base, bytes, PROT_READ | PROT_WRITE);
-    virtual_protect(true);
+    for (int device = 0; device < device_count(); device++) set_closed(device, false);
+    virtual_open_for(ALL_DEVICES);
+}
+
+/* What is not a peer's is closed also where the host's accesses are not caught. */
+void device_open_for(int device)
+{
+    if (device == ALL_DEVICES || device_count() < 2 || !is_small()) {
+        device_open();
+        return;
+    }
+    for (int other = 0; other < device_count(); other++)
+        set_closed(other, other != device && !may_touch(device, other));
+    virtual_open_for(device);
 }
 } // namespace simt
 
-extern "C" void simt_set_memory(size_t bytes)
+extern "C" {
+void simt_set_memory(size_t bytes)
 {
-    simt::heap().limit = bytes;
+    for (int device = 0; device < simt::MOST_DEVICES; device++) simt_set_device_memory(device, bytes);
+}
+
+void simt_set_device_memory(int device, size_t bytes)
+{
+    simt::heap(device).limit = bytes;
+}
 }

@@ -14,12 +14,14 @@ namespace simt
 {
 /* -- Settings, from the environment
  * ---------------------------------------------------------------------------- */
+enum { MOST_DEVICES = 16, ALL_DEVICES = -1 };
 struct settings {
     uint64_t seed;
     unsigned yield_one_in;
     unsigned resident_blocks; /* 0: drawn for each launch */
     size_t stack_bytes;
-    size_t memory_bytes;
+    size_t memory_bytes[MOST_DEVICES];
+    bool peers;
     bool guard;
 };
 const settings &options();
@@ -57,10 +59,21 @@ std::mutex &state_lock();
 /* This host thread runs an operation now: kernel, copy, or function. */
 extern thread_local bool on_device;
 
-/* Why no call can be served: in device code, after a fork, without driver or device, after a fault. */
+int device_count();
+/* Of this host thread. */
+int current_device();
+inline bool is_device(int device)
+{
+    return device >= 0 && device < device_count();
+}
+/* Why no call can be served: in device code, after a fork, without driver or device. */
 cudaError_t refusal();
-cudaError_t device_fault();
-void set_device_fault(cudaError_t error);
+/* What has happened to a device, for good. */
+cudaError_t device_fault(int device);
+void set_device_fault(int device, cudaError_t error);
+/* Counts an operation of a device that is about to run; true when the device is to be lost now
+ * (simt_fail_device_after). */
+bool device_fails(int device);
 /* Keeps an error for cudaGetLastError() of this host thread; returns it. */
 cudaError_t note_error(cudaError_t error);
 /* True when a request for memory is to fail (simt_fail_allocations_after). */
@@ -71,12 +84,15 @@ bool has_code();
 bool launch_faults();
 
 /* Closes device memory to the host when no operation runs; opened again by device_open() where the emulator
- * or an operation needs it. */
+ * needs it. */
 void device_open();
 void device_close_if_idle();
+/* Before an operation: the memory that kernels of a device may touch is open, and that of others closed; or all is
+ * open. */
+void device_open_for(int device);
 
 /* Serves one call of the program: body(held_lock &) returns its error. */
-template <class F> cudaError_t serve(F body)
+template <class F> cudaError_t serve_anyway(F body)
 {
     quiet_begin();
     cudaError_t error = refusal();
@@ -84,19 +100,30 @@ template <class F> cudaError_t serve(F body)
         held_lock held(state_lock());
         error = body(held);
         device_close_if_idle();
-        if (device_fault()) error = device_fault();
     }
     note_error(error);
     quiet_end();
     return error;
 }
 
-/* The same for a call of the driver: what refusal() says has the same number there. */
+/* The same, unless the device that the call is about has failed; here the current one. */
+template <class F> cudaError_t serve_of(held_lock &held, int device, F body)
+{
+    if (device_fault(device)) return device_fault(device);
+    const cudaError_t error = body(held);
+    return device_fault(device) ? device_fault(device) : error;
+}
+template <class F> cudaError_t serve(F body)
+{
+    return serve_anyway([&](held_lock &held) { return serve_of(held, current_device(), body); });
+}
+
+/* The same for a call of the driver: errors of the device have the same number there. */
 template <class F> CUresult drive(F body)
 {
     CUresult result = CUDA_SUCCESS;
     quiet_begin();
-    const cudaError_t refused = refusal();
+    const cudaError_t refused = refusal() ? refusal() : device_fault(current_device());
     if (refused) {
         result = static_cast<CUresult>(refused);
     } else {

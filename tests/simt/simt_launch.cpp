@@ -42,9 +42,11 @@ struct grid_state {
 grid_state *grid; /* the one that runs */
 uint64_t launches;
 
-std::map<const void *, int> &shared_limits()
+/* Of a kernel on a device. */
+typedef std::map<std::pair<const void *, int>, int> limits;
+limits &shared_limits()
 {
-    static std::map<const void *, int> &instance = *new std::map<const void *, int>;
+    static limits &instance = *new limits;
     return instance;
 }
 
@@ -194,6 +196,7 @@ struct kernel_operation final : operation {
         : operation("kernel", at.file, at.line), call(std::move(call_)), blocks(at.blocks), threads(threads_),
           shared_bytes(shared_bytes_)
     {
+        of_kernels = true;
     }
     void run() override;
 };
@@ -201,7 +204,7 @@ struct kernel_operation final : operation {
 void kernel_operation::run()
 {
     if (faults) {
-        set_device_fault(cudaErrorIllegalAddress);
+        set_device_fault(now().stream->device, cudaErrorIllegalAddress);
         return;
     }
     const unsigned yield = options().seed ? options().yield_one_in : 0;
@@ -224,7 +227,7 @@ cudaError_t check_launch(const void *kernel, dim3 blocks, dim3 threads, size_t s
     if (!blocks.x || !blocks.y || !blocks.z || blocks.x > INT32_MAX || blocks.y > MOST_BLOCKS_YZ ||
         blocks.z > MOST_BLOCKS_YZ)
         return cudaErrorInvalidConfiguration;
-    const auto limit = shared_limits().find(kernel);
+    const auto limit = shared_limits().find({kernel, current_device()});
     const int most = limit == shared_limits().end() ? static_cast<int>(SHARED_BYTES) : limit->second;
     return shared_bytes > static_cast<size_t>(std::max(most, static_cast<int>(SHARED_BYTES)))
                ? cudaErrorInvalidValue
@@ -301,9 +304,8 @@ const std::vector<block_state *> &resident_blocks()
 void launch_kernel(const void *kernel, const launch_blocks &at, dim3 threads, size_t shared_bytes,
                    cudaStream_t handle, std::unique_ptr<kernel_call> call)
 {
-    serve([&](held_lock &held) {
-        CUstream_st *const stream = stream_of(handle);
-        if (!stream) return cudaErrorInvalidResourceHandle;
+    serve_on(handle, [&](held_lock &held, CUstream_st *stream) {
+        if (stream->device != current_device()) return cudaErrorInvalidResourceHandle;
         if (!has_code()) return cudaErrorNoKernelImageForDevice;
         const cudaError_t error = check_launch(kernel, at.blocks, threads, shared_bytes);
         if (error) return error;
@@ -326,7 +328,7 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute
         if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
             value > SHARED_BYTES_OPT_IN)
             return cudaErrorInvalidValue;
-        shared_limits()[kernel] = value;
+        shared_limits()[{kernel, current_device()}] = value;
         return cudaSuccess;
     });
 }

@@ -19,7 +19,7 @@ enum { PINNED_PATTERN = 0xCB, PINNED_ALIGNMENT = 256 };
 struct memory_state {
     std::map<const char *, size_t> pinned;
     std::set<cudaMemPool_t> pools;
-    CUmemPoolHandle_st default_pool;
+    CUmemPoolHandle_st default_pool[MOST_DEVICES];
 };
 
 memory_state &memory()
@@ -53,9 +53,17 @@ struct shut_operation final : operation {
     }
 };
 
+cudaMemPool_t default_pool(int device)
+{
+    cudaMemPool_t pool = &memory().default_pool[device];
+    pool->device = device;
+    return pool;
+}
+
 bool is_pool(cudaMemPool_t pool)
 {
-    return pool == &memory().default_pool || memory().pools.count(pool);
+    return memory().pools.count(pool) ||
+           (pool >= memory().default_pool && pool < memory().default_pool + MOST_DEVICES);
 }
 
 /* What pools keep though it is not used. */
@@ -66,14 +74,12 @@ size_t kept(const CUmemPoolHandle_st &pool)
 }
 
 cudaError_t allocate_async(held_lock &held, void **pointer, size_t bytes, cudaMemPool_t pool,
-                           cudaStream_t handle)
+                           CUstream_st *stream)
 {
-    CUstream_st *const stream = stream_of(handle);
-    if (!stream) return cudaErrorInvalidResourceHandle;
     if (!pointer || !is_pool(pool)) return cudaErrorInvalidValue;
     *pointer = nullptr;
     if (!bytes) return cudaSuccess;
-    heap_block *const block = request_fails() ? nullptr : heap_take(bytes, pool, stream->id);
+    heap_block *const block = request_fails() ? nullptr : heap_take(pool->device, bytes, pool, stream->id);
     if (!block) return cudaErrorMemoryAllocation;
     *pointer = block->address;
     enqueue_operation(held, stream, std::make_shared<open_operation>(block, bytes));
@@ -100,6 +106,15 @@ size_t live_pools()
 {
     return memory().pools.size();
 }
+
+bool pools_let_touch(int device, int other)
+{
+    const auto lets = [=](const CUmemPoolHandle_st &pool) {
+        return pool.device == other && (pool.peers >> device & 1);
+    };
+    return lets(*default_pool(other)) || std::any_of(memory().pools.begin(), memory().pools.end(),
+                                                     [&](cudaMemPool_t p) { return lets(*p); });
+}
 } // namespace simt
 
 using namespace simt;
@@ -111,7 +126,7 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
         if (!pointer) return cudaErrorInvalidValue;
         *pointer = nullptr;
         if (!bytes) return cudaSuccess;
-        heap_block *const block = request_fails() ? nullptr : heap_take(bytes, nullptr, 0);
+        heap_block *const block = request_fails() ? nullptr : heap_take(current_device(), bytes, nullptr, 0);
         if (!block) return cudaErrorMemoryAllocation;
         device_open();
         heap_open(block, bytes);
@@ -137,21 +152,21 @@ cudaError_t cudaFree(void *pointer)
 
 cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
 {
-    return serve([&](held_lock &held) { return allocate_async(held, pointer, bytes, pool, stream); });
+    return serve_on(stream, [&](held_lock &held, CUstream_st *on) {
+        return allocate_async(held, pointer, bytes, pool, on);
+    });
 }
 
 cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
 {
-    return serve([&](held_lock &held) {
-        return allocate_async(held, pointer, bytes, &memory().default_pool, stream);
+    return serve_on(stream, [&](held_lock &held, CUstream_st *on) {
+        return allocate_async(held, pointer, bytes, default_pool(on->device), on);
     });
 }
 
 cudaError_t cudaFreeAsync(void *pointer, cudaStream_t handle)
 {
-    return serve([&](held_lock &held) {
-        CUstream_st *const stream = stream_of(handle);
-        if (!stream) return cudaErrorInvalidResourceHandle;
+    return serve_on(handle, [&](held_lock &held, CUstream_st *stream) {
         if (!pointer) return cudaSuccess;
         heap_block *const block = heap_block_at(pointer);
         if (!block || block->state != TAKEN) return cudaErrorInvalidValue;
@@ -165,10 +180,11 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *prope
 {
     return serve([&](held_lock &) {
         if (!pool || !properties || properties->allocType != cudaMemAllocationTypePinned ||
-            properties->location.type != cudaMemLocationTypeDevice || properties->location.id != 0)
+            properties->location.type != cudaMemLocationTypeDevice || !is_device(properties->location.id))
             return cudaErrorInvalidValue;
         if (request_fails()) return cudaErrorMemoryAllocation;
         *pool = new CUmemPoolHandle_st;
+        (*pool)->device = properties->location.id;
         memory().pools.insert(*pool);
         return cudaSuccess;
     });
@@ -196,6 +212,27 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
     });
 }
 
+/* Of a pool's memory, kernels may touch what any pool of the same device lets them. */
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc *access, size_t count)
+{
+    return serve([&](held_lock &) {
+        if (!is_pool(pool) || !access) return cudaErrorInvalidValue;
+        for (size_t i = 0; i < count; i++) {
+            const cudaMemLocation &location = access[i].location;
+            if (location.type != cudaMemLocationTypeDevice) return cudaErrorInvalidValue;
+            if (!is_device(location.id)) return cudaErrorInvalidDevice;
+            if (location.id != pool->device && !can_be_peers(location.id, pool->device))
+                return cudaErrorInvalidDevice;
+        }
+        for (size_t i = 0; i < count; i++) {
+            const unsigned bit = 1u << access[i].location.id;
+            pool->peers =
+                access[i].flags == cudaMemAccessFlagsProtReadWrite ? pool->peers | bit : pool->peers & ~bit;
+        }
+        return cudaSuccess;
+    });
+}
+
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep)
 {
     return serve([&](held_lock &) {
@@ -208,8 +245,8 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep)
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
 {
     return serve([&](held_lock &) {
-        if (!pool || device != 0) return pool ? cudaErrorInvalidDevice : cudaErrorInvalidValue;
-        *pool = &memory().default_pool;
+        if (!pool || !is_device(device)) return pool ? cudaErrorInvalidDevice : cudaErrorInvalidValue;
+        *pool = default_pool(device);
         return cudaSuccess;
     });
 }
@@ -217,10 +254,12 @@ cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
 {
     return serve([&](held_lock &) {
-        size_t used = memory_used() + kept(memory().default_pool);
-        for (cudaMemPool_t pool : memory().pools) used += kept(*pool);
-        if (available) *available = used < memory_limit() ? memory_limit() - used : 0;
-        if (total) *total = memory_limit();
+        const int device = current_device();
+        const size_t limit = memory_limit(device);
+        size_t used = memory_used(device) + kept(*default_pool(device));
+        for (cudaMemPool_t pool : memory().pools) used += pool->device == device ? kept(*pool) : 0;
+        if (available) *available = used < limit ? limit - used : 0;
+        if (total) *total = limit;
         return cudaSuccess;
     });
 }
@@ -264,8 +303,10 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const vo
         if (!attributes) return cudaErrorInvalidValue;
         const heap_block *const block = heap_block_around(pointer);
         void *const address = const_cast<void *>(pointer);
-        if ((block && block->state == TAKEN) || virtual_mapped(pointer, 1))
-            *attributes = {cudaMemoryTypeDevice, 0, address, nullptr};
+        if (block && block->state == TAKEN)
+            *attributes = {cudaMemoryTypeDevice, block->device, address, nullptr};
+        else if (virtual_mapped(pointer, 1))
+            *attributes = {cudaMemoryTypeDevice, virtual_device(pointer), address, nullptr};
         else if (is_pinned(pointer, 1))
             *attributes = {cudaMemoryTypeHost, 0, address, address};
         else

@@ -101,7 +101,8 @@ CUstream_st *choose()
 
 void execute(CUstream_st *stream, operation *op)
 {
-    if (device_fault()) return; /* what waits behind a fault is lost */
+    if (device_fails(stream->device)) set_device_fault(stream->device, cudaErrorECCUncorrectable);
+    if (device_fault(stream->device)) return; /* what waits behind a fault is lost */
     report_install_thread();
     device().now = {op, stream};
     on_device = true;
@@ -121,7 +122,7 @@ bool step(held_lock &held)
     if (!stream->engine) stream->engine = take_engine();
     device().previous_stream = stream->id;
     device().busy = true;
-    device_open();
+    device_open_for(op->of_kernels ? stream->device : static_cast<int>(ALL_DEVICES));
     held.unlock();
     execute(stream, op.get());
     held.lock();

@@ -27,6 +27,7 @@ struct operation {
     uint64_t number = 0;              /* in the order of enqueueing, from 1 */
     std::shared_ptr<operation> after; /* cannot run before this one is done: an event's record */
     bool done = false;
+    bool of_kernels = false;  /* may touch what kernels of its stream's device may, and no more */
     double seconds = 0;       /* when it was done */
     char enqueued, completed; /* their addresses stand for the order of the two */
 };
@@ -43,6 +44,7 @@ struct engine {
 
 struct CUstream_st {
     uint64_t id;
+    int device;
     std::deque<simt::operation_ref> queue; /* the first may be running */
     simt::operation_ref last;              /* the last that was enqueued, done or not */
     simt::engine *engine = nullptr;
@@ -52,8 +54,18 @@ struct CUstream_st {
 
 namespace simt
 {
-/* The stream of a handle; NULL when there is none. */
+/* The stream of a handle, of whichever device; NULL when there is none. */
 CUstream_st *stream_of(cudaStream_t handle);
+/* Serves a call about a stream: body(held_lock &, CUstream_st *) returns its error. */
+template <class F> cudaError_t serve_on(cudaStream_t handle, F body)
+{
+    return serve([&](held_lock &held) {
+        CUstream_st *const stream = stream_of(handle);
+        if (!stream) return cudaErrorInvalidResourceHandle;
+        const int device = stream->device; /* it may be gone afterwards */
+        return serve_of(held, device, [&](held_lock &lock) { return body(lock, stream); });
+    });
+}
 /* Appends an operation; by the seed some of what waits is run right away. */
 void enqueue_operation(held_lock &held, CUstream_st *stream, operation_ref op);
 /* Runs what is needed, and what the seed adds, until op is done; its effects are seen by the caller then. */

@@ -51,7 +51,9 @@ void describe_position()
     }
     dprintf(STDERR_FILENO, ", operation %llu: %s", static_cast<unsigned long long>(op->number), op->what);
     if (op->file) dprintf(STDERR_FILENO, " launched at %s:%d", op->file, op->line);
-    dprintf(STDERR_FILENO, ", stream %llu\n", static_cast<unsigned long long>(now().stream->id));
+    dprintf(STDERR_FILENO, ", stream %llu", static_cast<unsigned long long>(now().stream->id));
+    if (device_count() > 1) dprintf(STDERR_FILENO, ", device %d", now().stream->device);
+    dprintf(STDERR_FILENO, "\n");
     if (here) describe_thread(current_thread());
     unsigned listed = 0;
     for (const block_state *block : resident_blocks()) {
@@ -64,11 +66,20 @@ void describe_position()
 }
 
 #if !SIMT_ASAN && !SIMT_TSAN
+/* Of what is allocated there. */
+bool is_of_no_peer(const void *address)
+{
+    const heap_block *const block = heap_block_around(address);
+    const int owner = block ? block->device : virtual_device(address);
+    return owner >= 0 && now().stream && owner != now().stream->device;
+}
+
 void on_fault(int signal_number, siginfo_t *info, void *)
 {
     const char *const kind = !is_device_range(info->si_addr) ? "memory"
-                             : on_device                     ? "device memory that is not mapped"
-                                                             : "device memory from the host";
+                             : !on_device                    ? "device memory from the host"
+                             : is_of_no_peer(info->si_addr)  ? "memory of another device that is no peer"
+                                                             : "device memory that is not mapped";
     dprintf(STDERR_FILENO, "SIMT ERROR: invalid access to %s, address %p\n", kind, info->si_addr);
     describe_position();
     signal(signal_number, SIG_DFL); /* returning repeats the access */

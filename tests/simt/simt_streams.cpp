@@ -8,6 +8,7 @@
 struct CUevent_st {
     simt::operation_ref record; /* the last one; NULL when it has never been recorded */
     bool timing;
+    int device;
 };
 
 namespace simt
@@ -19,7 +20,7 @@ enum { LEAST_PRIORITY = 0, GREATEST_PRIORITY = -5 };
 struct handles {
     std::vector<CUstream_st *> streams;
     std::set<CUevent_st *> events;
-    CUstream_st *null_stream = nullptr;
+    CUstream_st *null_stream[MOST_DEVICES] = {};
     uint64_t created = 0;
 };
 
@@ -32,6 +33,7 @@ handles &existing()
 CUstream_st *create_stream()
 {
     CUstream_st *const stream = new CUstream_st;
+    stream->device = current_device();
     stream->id = ++existing().created;
     existing().streams.push_back(stream);
     return stream;
@@ -40,6 +42,19 @@ CUstream_st *create_stream()
 bool exists(cudaEvent_t event)
 {
     return existing().events.count(event) != 0;
+}
+
+bool is_null_stream(const CUstream_st *stream)
+{
+    return stream == existing().null_stream[stream->device];
+}
+
+/* Serves a call about an event: body(held_lock &) returns its error. */
+template <class F> cudaError_t serve_event(cudaEvent_t event, F body)
+{
+    return serve([&](held_lock &held) {
+        return exists(event) ? serve_of(held, event->device, body) : cudaErrorInvalidResourceHandle;
+    });
 }
 
 struct function_operation final : operation {
@@ -64,8 +79,9 @@ const std::vector<CUstream_st *> &all_streams()
 CUstream_st *stream_of(cudaStream_t handle)
 {
     if (!handle || handle == cudaStreamLegacy) {
-        if (!existing().null_stream) existing().null_stream = create_stream();
-        return existing().null_stream;
+        CUstream_st *&of_device = existing().null_stream[current_device()];
+        if (!of_device) of_device = create_stream();
+        return of_device;
     }
     for (CUstream_st *stream : existing().streams) {
         if (stream == handle) return stream->destroyed ? nullptr : stream;
@@ -84,7 +100,7 @@ size_t live_streams()
 {
     size_t live = 0;
     for (const CUstream_st *stream : existing().streams)
-        live += stream != existing().null_stream && !stream->destroyed;
+        live += !is_null_stream(stream) && !stream->destroyed;
     return live;
 }
 
@@ -95,10 +111,11 @@ size_t live_events()
 
 cudaError_t enqueue(cudaStream_t handle, std::function<void()> work)
 {
-    return serve([&](held_lock &held) {
-        CUstream_st *const stream = stream_of(handle);
-        if (!stream || !work) return stream ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle;
-        enqueue_operation(held, stream, std::make_shared<function_operation>("function", std::move(work)));
+    return serve_on(handle, [&](held_lock &held, CUstream_st *stream) {
+        if (!work) return cudaErrorInvalidValue;
+        const auto op = std::make_shared<function_operation>("function", std::move(work));
+        op->of_kernels = true;
+        enqueue_operation(held, stream, op);
         return cudaSuccess;
     });
 }
@@ -138,9 +155,8 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 
 cudaError_t cudaStreamDestroy(cudaStream_t handle)
 {
-    return serve([&](held_lock &) {
-        CUstream_st *const stream = stream_of(handle);
-        if (!stream || stream == existing().null_stream) return cudaErrorInvalidResourceHandle;
+    return serve_on(handle, [&](held_lock &, CUstream_st *stream) {
+        if (is_null_stream(stream)) return cudaErrorInvalidResourceHandle;
         stream->destroyed = true;
         retire_if_finished(stream);
         return cudaSuccess;
@@ -149,9 +165,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle)
 {
-    return serve([&](held_lock &held) {
-        CUstream_st *const stream = stream_of(handle);
-        if (!stream) return cudaErrorInvalidResourceHandle;
+    return serve_on(handle, [&](held_lock &held, CUstream_st *stream) {
         const operation_ref last = stream->last;
         if (last) wait_for(held, last);
         return cudaSuccess;
@@ -160,9 +174,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle)
 
 cudaError_t cudaStreamQuery(cudaStream_t handle)
 {
-    return serve([&](held_lock &held) {
-        CUstream_st *const stream = stream_of(handle);
-        if (!stream) return cudaErrorInvalidResourceHandle;
+    return serve_on(handle, [&](held_lock &held, CUstream_st *stream) {
         const operation_ref last = stream->last;
         return !last || poll(held, last) ? cudaSuccess : cudaErrorNotReady;
     });
@@ -173,7 +185,7 @@ cudaError_t cudaDeviceSynchronize()
     return serve([&](held_lock &held) {
         std::vector<operation_ref> last;
         for (const CUstream_st *stream : all_streams()) {
-            if (stream->last) last.push_back(stream->last);
+            if (stream->last && stream->device == current_device()) last.push_back(stream->last);
         }
         for (const operation_ref &op : last) wait_for(held, op);
         return cudaSuccess;
@@ -182,9 +194,8 @@ cudaError_t cudaDeviceSynchronize()
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned flags)
 {
-    return serve([&](held_lock &held) {
-        CUstream_st *const stream = stream_of(handle);
-        if (!stream || !exists(event)) return cudaErrorInvalidResourceHandle;
+    return serve_on(handle, [&](held_lock &held, CUstream_st *stream) {
+        if (!exists(event)) return cudaErrorInvalidResourceHandle;
         if (flags) return cudaErrorInvalidValue;
         if (!event->record) return cudaSuccess;
         const operation_ref op = std::make_shared<operation>("wait for an event");
@@ -200,7 +211,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
         if (!event || flags & ~unsigned(cudaEventBlockingSync | cudaEventDisableTiming))
             return cudaErrorInvalidValue;
         if (request_fails()) return cudaErrorMemoryAllocation;
-        *event = new CUevent_st{nullptr, !(flags & cudaEventDisableTiming)};
+        *event = new CUevent_st{nullptr, !(flags & cudaEventDisableTiming), current_device()};
         existing().events.insert(*event);
         return cudaSuccess;
     });
@@ -222,9 +233,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle)
 {
-    return serve([&](held_lock &held) {
-        CUstream_st *const stream = stream_of(handle);
-        if (!stream || !exists(event)) return cudaErrorInvalidResourceHandle;
+    return serve_on(handle, [&](held_lock &held, CUstream_st *stream) {
+        if (!exists(event) || event->device != stream->device) return cudaErrorInvalidResourceHandle;
         const operation_ref op = std::make_shared<operation>("record of an event");
         event->record = op;
         enqueue_operation(held, stream, op);
@@ -234,8 +244,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    return serve([&](held_lock &held) {
-        if (!exists(event)) return cudaErrorInvalidResourceHandle;
+    return serve_event(event, [&](held_lock &held) {
         const operation_ref record = event->record;
         if (record) wait_for(held, record);
         return cudaSuccess;
@@ -244,8 +253,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    return serve([&](held_lock &held) {
-        if (!exists(event)) return cudaErrorInvalidResourceHandle;
+    return serve_event(event, [&](held_lock &held) {
         const operation_ref record = event->record;
         return !record || poll(held, record) ? cudaSuccess : cudaErrorNotReady;
     });
@@ -254,7 +262,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end)
 {
     return serve([&](held_lock &) {
-        if (!exists(start) || !exists(end) || !start->timing || !end->timing)
+        if (!exists(start) || !exists(end) || !start->timing || !end->timing || start->device != end->device)
             return cudaErrorInvalidResourceHandle;
         if (!milliseconds) return cudaErrorInvalidValue;
         if (!start->record || !end->record) return cudaErrorInvalidResourceHandle;
@@ -266,9 +274,8 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void *data)
 {
-    return serve([&](held_lock &held) {
-        CUstream_st *const stream = stream_of(handle);
-        if (!stream || !function) return stream ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle;
+    return serve_on(handle, [&](held_lock &held, CUstream_st *stream) {
+        if (!function) return cudaErrorInvalidValue;
         enqueue_operation(held, stream,
                           std::make_shared<function_operation>("host function", [=] { function(data); }));
         return cudaSuccess;

@@ -20,6 +20,7 @@ const size_t GRANULE = size_t(2) << 20, FILE_BYTES = size_t(1) << 40;
 enum { PATTERN = 0xCD };
 
 struct physical {
+    int device;
     std::vector<off_t> granules; /* where in the file */
     size_t mappings;
     bool released;
@@ -27,17 +28,19 @@ struct physical {
 struct mapping {
     size_t bytes;
     CUmemGenericAllocationHandle handle;
-    bool accessible;
+    unsigned devices; /* that may touch it, a bit each */
+    bool open;
 };
 struct virtual_state {
     std::map<uint64_t, size_t> reservations;
     std::map<uint64_t, mapping> mappings;
     std::map<CUmemGenericAllocationHandle, physical> handles;
+    bool all_open = false;
     uint64_t handles_created = 0;
     int file = -1;
     off_t file_end = 0;
     std::vector<off_t> free_granules;
-    size_t used = 0;
+    size_t used[MOST_DEVICES] = {};
 };
 
 virtual_state &virtual_memory()
@@ -100,12 +103,19 @@ off_t take_granule()
     return at;
 }
 
+void set_open(uint64_t address, mapping *mapped, bool open)
+{
+    if (mapped->open == open) return;
+    mapped->open = open;
+    mprotect(to_pointer(address), mapped->bytes, open ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
 void drop_if_unused(std::map<CUmemGenericAllocationHandle, physical>::iterator handle)
 {
     virtual_state &self = virtual_memory();
     const physical &memory = handle->second;
     if (!memory.released || memory.mappings) return;
-    self.used -= memory.granules.size() * GRANULE;
+    self.used[memory.device] -= memory.granules.size() * GRANULE;
     self.free_granules.insert(self.free_granules.end(), memory.granules.rbegin(), memory.granules.rend());
     self.handles.erase(handle);
 }
@@ -118,7 +128,23 @@ size_t physical_live_handles()
 
 size_t physical_live_bytes()
 {
-    return virtual_memory().used;
+    size_t bytes = 0;
+    for (const size_t used : virtual_memory().used) bytes += used;
+    return bytes;
+}
+
+size_t physical_used(int device)
+{
+    return virtual_memory().used[device];
+}
+
+int virtual_device(const void *address)
+{
+    auto &mappings = virtual_memory().mappings;
+    const uint64_t at = reinterpret_cast<uint64_t>(address);
+    const auto found = entry_around(mappings, at);
+    if (found == mappings.end() || at >= found->first + found->second.bytes) return -1;
+    return virtual_memory().handles[found->second.handle].device;
 }
 
 size_t virtual_live_reservations()
@@ -143,20 +169,26 @@ bool virtual_mapped(const void *address, size_t bytes)
     const uint64_t end = at + bytes;
     while (at < end) {
         const auto found = entry_around(mappings, at);
-        if (found == mappings.end() || at >= found->first + found->second.bytes || !found->second.accessible)
+        if (found == mappings.end() || at >= found->first + found->second.bytes || !found->second.devices)
             return false;
         at = found->first + found->second.bytes;
     }
     return true;
 }
 
-void virtual_protect(bool accessible)
+void virtual_open_for(int device)
 {
-    for (const auto &entry : virtual_memory().mappings) {
-        if (!entry.second.accessible) continue;
-        mprotect(to_pointer(entry.first), entry.second.bytes,
-                 accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
-    }
+    const unsigned wanted = device == ALL_DEVICES ? ~0u : 1u << device;
+    if (device == ALL_DEVICES && virtual_memory().all_open) return;
+    virtual_memory().all_open = device == ALL_DEVICES;
+    for (auto &entry : virtual_memory().mappings)
+        set_open(entry.first, &entry.second, entry.second.devices & wanted);
+}
+
+void virtual_close()
+{
+    virtual_memory().all_open = false;
+    for (auto &entry : virtual_memory().mappings) set_open(entry.first, &entry.second, false);
 }
 } // namespace simt
 
@@ -214,18 +246,20 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
         virtual_state &self = virtual_memory();
         if (!handle || !properties || !bytes || !aligned(bytes) || flags) return CUDA_ERROR_INVALID_VALUE;
         if (properties->type != CU_MEM_ALLOCATION_TYPE_PINNED ||
-            properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE || properties->location.id != 0)
+            properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE || !is_device(properties->location.id))
             return CUDA_ERROR_INVALID_VALUE;
-        if (request_fails() || bytes > memory_limit() || memory_used() + bytes > memory_limit())
+        const int device = properties->location.id;
+        const size_t limit = memory_limit(device);
+        if (request_fails() || bytes > limit || memory_used(device) + bytes > limit)
             return CUDA_ERROR_OUT_OF_MEMORY;
         if (self.file < 0) {
             self.file = memfd_create("device memory", MFD_CLOEXEC);
             if (self.file < 0 || ftruncate(self.file, static_cast<off_t>(FILE_BYTES)))
                 die("no physical memory");
         }
-        physical memory = {{}, 0, false};
+        physical memory = {device, {}, 0, false};
         for (size_t at = 0; at < bytes; at += GRANULE) memory.granules.push_back(take_granule());
-        self.used += bytes;
+        self.used[device] += bytes;
         *handle = ++self.handles_created;
         self.handles[*handle] = memory;
         return CUDA_SUCCESS;
@@ -263,7 +297,7 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, CUmemGeneric
                      found->second.granules[i]) == MAP_FAILED)
                 die("device memory cannot be mapped; vm.max_map_count may be too small");
         }
-        self.mappings[address] = {bytes, handle, false};
+        self.mappings[address] = {bytes, handle, 0, false};
         found->second.mappings++;
         return CUDA_SUCCESS;
     });
@@ -293,16 +327,24 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc
 {
     return drive([&] {
         std::vector<uint64_t> parts;
-        if (!access || count != 1 || access->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
-            access->location.id != 0)
-            return CUDA_ERROR_INVALID_VALUE;
-        if (!exact_mappings(address, bytes, &parts)) return CUDA_ERROR_INVALID_VALUE;
-        device_open();
-        for (uint64_t part : parts) {
-            mapping &mapped = virtual_memory().mappings[part];
-            mapped.accessible = access->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-            mprotect(to_pointer(part), mapped.bytes, mapped.accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
+        if (!access || !count || !exact_mappings(address, bytes, &parts)) return CUDA_ERROR_INVALID_VALUE;
+        for (size_t i = 0; i < count; i++) {
+            const CUmemLocation &location = access[i].location;
+            if (location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
+            if (!is_device(location.id)) return CUDA_ERROR_INVALID_DEVICE;
+            const int owner = virtual_device(to_pointer(address));
+            if (location.id != owner && !can_be_peers(location.id, owner)) return CUDA_ERROR_INVALID_DEVICE;
         }
+        for (uint64_t part : parts) {
+            unsigned &devices = virtual_memory().mappings[part].devices;
+            for (size_t i = 0; i < count; i++) {
+                const unsigned bit = 1u << access[i].location.id;
+                devices =
+                    access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ? devices | bit : devices & ~bit;
+            }
+        }
+        virtual_memory().all_open = false;
+        device_open();
         return CUDA_SUCCESS;
     });
 }

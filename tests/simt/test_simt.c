@@ -161,6 +161,27 @@ Test(simt, fails_as_tests_ask_it_to)
                                        NULL});
 }
 
+Test(simt, has_several_devices)
+{
+    assert_clean((const char *const[]){"clean_belonging", "clean_sizes", "clean_copy_between_devices",
+                                       "clean_source_of_other_device", "clean_peer_copy_checks",
+                                       "clean_enabling", "clean_peers_block", "clean_peers_pool",
+                                       "clean_peers_mapping", "clean_lost_device", NULL});
+}
+
+Test(simt, finds_bugs_of_several_devices)
+{
+    static const bug BUGS[] = {
+        {"peer_copy_not_waited_for", ALL, THREAD, NULL},
+        {"source_of_other_device_changed", ALL, THREAD, NULL},
+        {"block_of_no_peer", ALL, ADDRESS | THREAD, "another device that is no peer"},
+        {"pool_of_no_peer", ALL, ADDRESS | THREAD, "another device that is no peer"},
+        {"mapping_of_no_peer", ALL, ADDRESS | THREAD, "another device that is no peer"},
+        {NULL, 0, 0, NULL},
+    };
+    assert_found(BUGS);
+}
+
 Test(simt, finds_bugs_of_kernels)
 {
     static const bug BUGS[] = {

@@ -36,6 +36,12 @@ dcsr_context_info test_context_info(dcsr_context *context)
     return info;
 }
 
+int test_device_number(void)
+{
+    const char *number = getenv("DCSR_TEST_DEVICE_NUMBER");
+    return number ? atoi(number) : 0;
+}
+
 dcsr_device test_device_of_auto(void)
 {
     dcsr_context *context;
@@ -145,8 +151,9 @@ dcsr_context *test_context(int threads)
 {
     dcsr_context *context = NULL;
     dcsr_i_assume_busy(0); /* so that threads meet, whatever else runs beside the tests */
-    TEST_OK(dcsr_context_create(&context,
-                                &(dcsr_context_options){.device = DCSR_DEVICE_AUTO, .threads = threads}));
+    const dcsr_context_options options = {
+        .device = DCSR_DEVICE_AUTO, .threads = threads, .device_number = test_device_number()};
+    TEST_OK(dcsr_context_create(&context, &options));
     return context;
 }
 

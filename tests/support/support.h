@@ -55,6 +55,8 @@ int test_size(int n);
 
 /* What is told of a context; which device one gets where nobody asks for one. */
 dcsr_context_info test_context_info(dcsr_context *context);
+/* Which GPU device suites run on: DCSR_TEST_DEVICE_NUMBER, or 0. */
+int test_device_number(void);
 dcsr_device test_device_of_auto(void);
 
 /* Asserts that a call returns the status; a failure shows the call and the library's sentence. */

@@ -33,11 +33,15 @@ static dcsr_i_cuda_stream *stream;
 
 static inline void open_limited(uint64_t limit)
 {
-    if (!dcsr_i_cuda_usable()) return;
-    dcsr_context_options options = {.device = DCSR_DEVICE_CUDA, .threads = 1, .memory_limit = limit};
+    if (!dcsr_i_cuda_usable(test_device_number())) return;
+    dcsr_context_options options = {.device = DCSR_DEVICE_CUDA,
+                                    .threads = 1,
+                                    .memory_limit = limit,
+                                    .device_number = test_device_number()};
     TEST_OK(dcsr_context_create(&context, &options));
     device = context->cuda;
     TEST_OK(dcsr_i_cuda_stream_create(&stream, device, DCSR_CUDA_TO_READ));
+    dcsr_i_cuda_enter(stream);
 }
 
 static inline void open_device(void)
@@ -49,6 +53,7 @@ static inline void close_device(void)
 {
     if (!context) return;
     dcsr_i_fail_allocations_after(-1);
+    dcsr_i_cuda_leave(stream);
     dcsr_i_cuda_stream_destroy(stream);
     test_close(context);
 #ifdef DCSR_SIMT

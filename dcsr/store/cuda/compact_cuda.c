@@ -189,9 +189,11 @@ dcsr_status dcsr_i_cuda_tighten(dcsr_matrix *matrix)
                 .entries = base->stored,
                 .old_root = base->root->device};
     home old = {0};
+    dcsr_i_cuda_enter(matrix->cuda->stream);
     dcsr_status status = move_rows(&l, &old);
     if (status == DCSR_OK) dcsr_i_twin_stays(matrix);
     end_move(&l, &old, status);
+    dcsr_i_cuda_step_out(matrix->cuda->stream);
     return status;
 }
 

@@ -16,11 +16,13 @@ dcsr_status dcsr_i_cuda_insert_transposed(dcsr_matrix *twin, dcsr_i_operation *o
     if (packed->n > DCSR_CUDA_MOST_ENTRIES)
         return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "the transpose of %llu entries cannot be built as one batch",
                            (unsigned long long)packed->n);
+    dcsr_i_cuda_enter(stream);
     dcsr_status status =
         dcsr_i_cuda_turn_rows(stream, &rows->device, packed->column_bits, &arrival->keys, &arrival->words);
     if (status == DCSR_OK) status = dcsr_i_cuda_apply_entries(twin, operation);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, arrival->words, packed->n, sizeof *arrival->words);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, arrival->keys, packed->n, sizeof *arrival->keys);
+    dcsr_i_cuda_step_out(stream);
     return status;
 }
 

@@ -65,10 +65,9 @@ static dcsr_status keep_rows(dcsr_i_cuda_build *build, uint64_t rows, uint64_t c
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_cuda_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
+static dcsr_status apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
 {
     const dcsr_i_table *base = matrix->versions.current;
-    if (rows == base->rows && cols == base->cols) return DCSR_OK;
     dcsr_i_cuda_build build = {.matrix = matrix, .stream = matrix->cuda->stream, .base = base};
     dcsr_i_rewritten cut = {0};
     dcsr_status status = rows < base->rows ? shrink_rows(&build, rows, cols) : keep_rows(&build, rows, cols);
@@ -95,4 +94,14 @@ dcsr_status dcsr_i_cuda_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_
     dcsr_i_twin_resize(matrix, rows, cols);
     dcsr_i_publish(matrix, next, limbo);
     return DCSR_OK;
+}
+
+dcsr_status dcsr_i_cuda_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
+{
+    const dcsr_i_table *base = matrix->versions.current;
+    if (rows == base->rows && cols == base->cols) return DCSR_OK;
+    dcsr_i_cuda_enter(matrix->cuda->stream);
+    const dcsr_status status = apply_resize(matrix, rows, cols);
+    dcsr_i_cuda_step_out(matrix->cuda->stream);
+    return status;
 }

@@ -213,6 +213,14 @@ static dcsr_i_operation *seal_next(dcsr_matrix *matrix)
     return next;
 }
 
+/* For any thread that has entered the matrix's stream. */
+static dcsr_i_cuda_stream *borrow_for_transfers(dcsr_context *context)
+{
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow_to_write(context);
+    if (stream) dcsr_i_cuda_step_out(stream);
+    return stream;
+}
+
 dcsr_status dcsr_i_cuda_bring_next(dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
     dcsr_i_cuda_store *store = matrix->cuda;
@@ -220,7 +228,7 @@ dcsr_status dcsr_i_cuda_bring_next(dcsr_matrix *matrix, const dcsr_i_operation *
     /* An operation in the queue stays there while the worker is at work. What cannot be had for it now may be
      * there when its turn comes. */
     dcsr_i_operation *next = seal_next(matrix);
-    if (next && !store->transfers) store->transfers = dcsr_i_stream_borrow_to_write(matrix->context);
+    if (next && !store->transfers) store->transfers = borrow_for_transfers(matrix->context);
     if (next && store->transfers && transfer(store->transfers, next) == DCSR_OK)
         next->batch.arrival.ahead = true;
     return DCSR_OK;

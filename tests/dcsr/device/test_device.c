@@ -35,8 +35,8 @@ Test(choice, of_a_gpu_is_told)
 static void expect_no_device(const char *words)
 {
     dcsr_context *none;
-    TEST_REFUSED(DCSR_ERROR_NO_DEVICE, words, dcsr_i_cuda_find());
-    cr_assert(!dcsr_i_cuda_usable());
+    TEST_REFUSED(DCSR_ERROR_NO_DEVICE, words, dcsr_i_cuda_find(0));
+    cr_assert(!dcsr_i_cuda_usable(0));
     cr_assert_eq(test_device_of_auto(), DCSR_DEVICE_CPU);
     TEST_REFUSED(DCSR_ERROR_NO_DEVICE, words, create(&none, DCSR_DEVICE_CUDA));
     cr_assert_null(none);
@@ -66,7 +66,7 @@ Test(choice, with_a_gpu_that_the_library_was_not_built_for)
 /* Each thing that CUDA makes for a context, and then for a stream, is refused in turn. */
 Test(choice, refused_by_the_driver)
 {
-    TEST_OK(dcsr_i_cuda_find());
+    TEST_OK(dcsr_i_cuda_find(0));
     for (long n = 0, made = 0; made < 2; n++) {
         dcsr_context *opened = NULL;
         dcsr_i_cuda_stream *borrowed = NULL;

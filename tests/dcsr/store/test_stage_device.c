@@ -55,7 +55,7 @@ Test(pieces, make_up_the_batch_whatever_its_type)
 Test(pieces, are_packed_by_several_threads)
 {
     enum { N = TEST_EMULATOR ? 50000 : 300000, WIDE = 40000 };
-    if (!dcsr_i_cuda_usable()) cr_skip_test("there is no GPU");
+    if (!dcsr_i_cuda_usable(test_device_number())) cr_skip_test("there is no GPU");
     dcsr_context *own;
     TEST_OK(dcsr_context_create(&own, &(dcsr_context_options){.device = DCSR_DEVICE_CUDA, .threads = 4}));
     dcsr_matrix *matrix = test_matrix(own, DCSR_UINT16, ROWS, WIDE, DCSR_POLICY_LAST);
