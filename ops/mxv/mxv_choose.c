@@ -7,8 +7,9 @@
  * gone through as a whole; what is saved is the misses of a pull whose vector is larger than the cache.
  *
  * Where push and pull come near each other, and the features of the matrix are known, what was learnt from measured
- * products decides between columns and rows (ops/choice/choice.h): estimates know the vector and the mask, but not this
- * machine. Whether rows read u in order, so that it is not missed, is known then too.
+ * products (ops/choice/choice.h) has a say: up to the density that it tells columns are taken, whatever the estimates.
+ * It is not believed where it would have rows read: estimates know the vector's own columns, and that matrices may be
+ * larger than those it was learnt from. Whether rows read u in order, so that it is not missed, is known then too.
  *
  * Bringing u into the form that a way needs is part of its cost; so a search that has changed direction, and
  * whose vector is in the other form since, does not change back before it pays. */
@@ -157,9 +158,8 @@ dcsr_status dcsr_i_mxv_look_up(dcsr_i_mxv_situation *s, const dcsr_i_mxv *x, dcs
 
 dcsr_direction dcsr_i_mxv_decide(const dcsr_i_mxv_situation *s)
 {
-    const bool pushes = s->crossover > 0 ? (double)s->nvals < s->crossover * (double)s->length
-                                         : s->can_push && (!s->can_pull || push_cost(s) < pull_cost(s));
-    if (s->crossover > 0 && pushes) return DCSR_DIRECTION_PUSH;
+    if ((double)s->nvals < s->crossover * (double)s->length) return DCSR_DIRECTION_PUSH;
+    const bool pushes = s->can_push && (!s->can_pull || push_cost(s) < pull_cost(s));
     const dcsr_direction way = pushes ? DCSR_DIRECTION_PUSH : DCSR_DIRECTION_PULL;
     return s->can_tile && tile_cost(s) < (pushes ? push_cost(s) : pull_cost(s)) ? DCSR_DIRECTION_TILES : way;
 }
