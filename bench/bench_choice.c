@@ -1,6 +1,6 @@
 /* bench_choice.c: what choosing a kernel costs: the features of a matrix, in products with it, and a choice by them.
  *
- * Features are computed anew each time, for a view of their own; a choice is made by the model in use among the kernels
+ * Features are computed anew each time, for a version of their own; a choice is made by the model in use among the kernels
  * that are there. */
 #include "bench/harness.h"
 #include "bench/inputs.h"
@@ -12,6 +12,7 @@
 enum { MOST_KERNELS = 64, CHOICES = 1000, ROUNDS = 7 };
 
 typedef struct subject {
+    dcsr_type type;
     dcsr_matrix *matrix;
     dcsr_view *view;
     dcsr_features features;
@@ -20,9 +21,15 @@ typedef struct subject {
     void *x, *y;
 } subject;
 
+/* Of a version of its own, as views of one version share them. */
 static void make_features(subject *s)
 {
     dcsr_view *view;
+    const union {
+        double fp64;
+        float fp32;
+    } zero = {0};
+    BENCH_OK(dcsr_matrix_set(s->matrix, 0, 0, s->type == DCSR_PATTERN ? NULL : &zero));
     BENCH_OK(dcsr_view_create(&view, s->matrix, DCSR_LAYOUT_SEGMENTS, 0));
     BENCH_OK(dcsr_view_get_features(&s->features, view, NULL));
     dcsr_view_destroy(view);
@@ -44,6 +51,7 @@ static void measure(bench *b, bench_table *table, const char *text)
     subject s = {0};
     const dcsr_spmv_kernel *kernel;
     BENCH_OK(dcsr_coo_generate(&coo, b->host, text));
+    s.type = coo.type;
     BENCH_OK(dcsr_matrix_from_coo(&s.matrix, b->context, &coo, NULL));
     BENCH_OK(dcsr_view_create(&s.view, s.matrix, DCSR_LAYOUT_SEGMENTS, 0));
     for (; s.kernels < MOST_KERNELS &&

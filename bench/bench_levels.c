@@ -6,6 +6,7 @@
  * `sum` is plus-times over all vertices. Milliseconds are the least of some calls, conversions of the vector included.
  * A choice is right if it takes at most 5 % more than the best. */
 #include "bench/inputs.h"
+#include <dcsr/features.h>
 #include <dcsr/mxv.h>
 #include <math.h>
 #include <stdio.h>
@@ -98,8 +99,10 @@ static void search(bench *b, bench_table *levels, bench_table *sums, const char 
 {
     contest c = {.b = b, .levels = levels, .graph = graph, .product = measured};
     dcsr_view_shape shape;
+    dcsr_features features; /* are known from now on, so that what was learnt takes part */
     BENCH_OK(dcsr_view_create(&c.view, matrix, DCSR_LAYOUT_NUT, 0));
     BENCH_OK(dcsr_view_get_shape(c.view, &shape));
+    BENCH_OK(dcsr_view_get_features(&features, c.view, NULL));
     c.n = shape.rows;
     BENCH_OK(dcsr_vector_create(&c.frontier, b->context, DCSR_BOOL, c.n));
     BENCH_OK(dcsr_vector_create(&c.visited, b->context, DCSR_BOOL, c.n));

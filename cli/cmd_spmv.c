@@ -15,7 +15,8 @@ static struct {
 
 static const struct argp_option options[] = {
     {"kernel", KEY_KERNEL,
-     "auto|list|segments|csr|shifts|sell|ell|hyb|tiles|dictionary|merge|coo|nut|csr_scalar|csr_vector2|csr_"
+     "auto|list|segments|csr|shifts|sell|ell|hyb|column_tiles|dictionary|merge|coo|nut|csr_scalar|csr_"
+     "vector2|csr_"
      "vector4|"
      "csr_vector8|csr_vector16|csr_vector32|csr_dynamic|csr_adaptive|pcsr|sellp|adcsr",
      0,

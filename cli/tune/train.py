@@ -4,7 +4,7 @@ usage: python3 - TABLE [--model FILE] [--report] [--json] [--made TEXT] [--seed 
 
 The table has a line a matrix: its name and family, its features, and for each kernel K the columns seconds:K, build:K
 and joules:K, "-" where it does not apply; the first kernel reads the store in place; then for densities D of a vector the
-seconds of products with it, columns:D and rows:D. Lines "# key value" before it tell device and machine. `dcsr tune` runs this, and docs/SELECTION.md describes the model file. It needs scikit-learn.
+seconds of products with it, columns:D, rows:D and tiles:D, and the number of the one that the library takes, taken:D. Lines "# key value" before it tell device and machine. `dcsr tune` runs this, and docs/SELECTION.md describes the model file. It needs scikit-learn.
 """
 import argparse
 import datetime
@@ -16,7 +16,6 @@ import zlib
 import numpy as np
 import sklearn
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import GroupKFold, KFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
@@ -50,6 +49,8 @@ class Table:
         self.features = head[2:first]
         self.names = [line[0] for line in lines]
         self.families = np.array([line[1] for line in lines])
+        # A matrix and what was made from it are one group: its name up to the first blank.
+        self.groups = np.unique([line[0].split(" ")[0] for line in lines], return_inverse=True)[1]
         self.X = np.array([[float(x) for x in line[2:first]] for line in lines], dtype=np.float64)
         column = {name: k for k, name in enumerate(head)}
 
@@ -69,21 +70,24 @@ class Table:
 
 
 class Vectors:
-    """Products with sparse vectors: inputs X (the features, and the density in millionths), the number of the matrix, and
-    the seconds by columns and by rows."""
+    """Products with sparse vectors: inputs X (the features, and the density in millionths), the number of the matrix, the
+    seconds by columns and by rows or tiles, whichever is faster, and those of what the library takes by itself."""
 
     def __init__(self, table, head, lines):
         column = {name: k for k, name in enumerate(head)}
         densities = [name[8:] for name in head if name.startswith("columns:")]
-        X, matrix, costs = [], [], []
+        X, matrix, costs, taken = [], [], [], []
         for i, line in enumerate(lines):
             for d in densities:
-                words = [line[column[way + ":" + d]] for way in ("columns", "rows")]
-                if "-" not in words:
+                words = [line[column[way + ":" + d]] for way in ("columns", "rows", "tiles")]
+                if "-" not in words[:2]:
+                    seconds = [float(w) for w in words if w != "-"]
                     X.append([*table.X[i], float(d) * DENSITY_UNITS])
                     matrix.append(i)
-                    costs.append([float(w) for w in words])
-        self.X, self.matrix, self.costs = np.array(X), np.array(matrix), np.array(costs)
+                    costs.append([seconds[0], min(seconds[1:])])
+                    taken.append(seconds[int(line[column["taken:" + d]])])
+        self.X, self.matrix, self.costs, self.taken = np.array(X), np.array(matrix), np.array(costs), np.array(taken)
+        self.groups = table.groups[self.matrix] if len(self.matrix) else self.matrix
 
     def teach(self):
         """Whether there is something to learn: enough matrices, and both ways win."""
@@ -226,9 +230,13 @@ def write_model(path, notes, features, kernels, parts):
 def judge(costs, chosen):
     """Of a choice for each matrix: how often right, R (Dufrechou et al.: the sum of costs over that of the best), how
     often right where ties within 5 % count, and the mean loss against the best."""
-    rows = np.arange(len(costs))
-    least, cost = np.nanmin(costs, axis=1), costs[rows, chosen]
-    return {"accuracy": float(np.mean(chosen == best_of(costs))), "R": float(cost.sum() / least.sum()),
+    return judge_costs(costs, costs[np.arange(len(costs)), chosen])
+
+
+def judge_costs(costs, cost):
+    """The same of what the choices cost."""
+    least = np.nanmin(costs, axis=1)
+    return {"accuracy": float(np.mean(cost == least)), "R": float(cost.sum() / least.sum()),
             "within5": float(np.mean(cost <= TIE * least)), "loss": float(np.mean(cost / least) - 1)}
 
 
@@ -237,15 +245,21 @@ def relative_build(table):
     return table.build / table.seconds[:, :1]
 
 
+def folds(groups, seed):
+    """Five of about as many groups each, drawn at random: (the numbers of all others, its own)."""
+    order = np.random.RandomState(seed).permutation(groups.max() + 1) % 5
+    return [(np.flatnonzero(order[groups] != k), np.flatnonzero(order[groups] == k)) for k in range(5)]
+
+
 def cross_validate(table, costs, columns, seed):
-    """Five-fold: what forests that have not seen a matrix say of it: the kernel by class; and with all features, what
+    """Five-fold: what forests that have seen neither a matrix nor what was made from it say of it: the kernel by class; and with all features, what
     they expect of each kernel: the costs of a product and of building."""
     build = relative_build(table)
     possible = ~np.isnan(costs)
     X = table.X[:, columns]
     by_class = np.zeros(len(X), dtype=int)
     product, expected_build = np.full(costs.shape, np.nan), np.full(costs.shape, np.nan)
-    for train, test in KFold(5, shuffle=True, random_state=seed).split(X):
+    for train, test in folds(table.groups, seed):
         forest = Forest(X[train], costs[train], build[train], seed)
         probability = np.zeros((len(test), costs.shape[1]))
         probability[:, forest.model.classes_.astype(int)] = forest.model.predict_proba(X[test])
@@ -287,28 +301,29 @@ def report_choice(table, costs, seed):
     return {"choices": rows, "ablations": ablations, "totals": totals}
 
 
-def validate_svm(vectors, columns):
-    """Five-fold, by matrices: the way that a machine chooses which has not seen the matrix."""
+def validate_svm(vectors, columns, seed):
+    """Five-fold: the way that a machine chooses which has seen neither the matrix nor what was made from it."""
     chosen = np.zeros(len(vectors.X), dtype=int)
-    for train, test in GroupKFold(5).split(vectors.X, groups=vectors.matrix):
+    for train, test in folds(vectors.groups, seed):
         svm, scaler = fit_svm(vectors.X[train][:, columns], vectors.costs[train])
         chosen[test] = svm.predict(scaler.transform(np.log1p(vectors.X[test][:, columns])))
     return chosen
 
 
-def report_vectors(table):
+def report_vectors(table, seed):
     """As table VII of Hong et al."""
     vectors, everything = table.vectors, list(range(table.vectors.X.shape[1]))
     names = table.features
     groups = {"nnz": ["nnz"], "rows, cols": ["rows", "cols"], "col_std": ["col_std"],
               "clustering": [n for n in names if n.startswith("clustering")]}
     rows = {"best": judge(vectors.costs, best_of(vectors.costs)),
-            "machine": judge(vectors.costs, validate_svm(vectors, everything)),
+            "machine": judge(vectors.costs, validate_svm(vectors, everything, seed)),
+            "what mxv takes": judge_costs(vectors.costs, vectors.taken),
             "always columns": judge(vectors.costs, np.zeros(len(vectors.X), dtype=int)),
             "always rows": judge(vectors.costs, np.ones(len(vectors.X), dtype=int))}
     for group, left_out in groups.items():
         keep = [k for k in everything if k >= len(names) or names[k] not in left_out]
-        rows["without " + group] = judge(vectors.costs, validate_svm(vectors, keep))
+        rows["without " + group] = judge(vectors.costs, validate_svm(vectors, keep, seed))
     return rows
 
 
@@ -365,7 +380,7 @@ def main():
         report = {name: report_choice(table, costs, options.seed) for name, costs in measured.items()}
         report["matrices"] = len(table.names)
         if table.vectors.teach():
-            report["vectors"] = report_vectors(table)
+            report["vectors"] = report_vectors(table, options.seed)
         if options.json:
             print(json.dumps(report))
         else:

@@ -38,11 +38,13 @@ typedef struct tune_cost {
     double seconds, build, joules;
 } tune_cost;
 
-/* Of a density of the vector: seconds of a product by columns, and by rows; NaN where that was not measured. */
-enum { TUNE_DENSITIES = 8 };
+/* Of a density of the vector: seconds of a product by columns, by rows, and by tiles, NaN where that was not measured;
+ * and which of these dcsr_mxv() takes by itself: 0, 1, 2. */
+enum { TUNE_DENSITIES = 8, TUNE_WAYS = 3 };
 typedef struct tune_vector_cost {
-    double columns, rows;
+    double way[TUNE_WAYS], taken;
 } tune_vector_cost;
+extern const char *const tune_way_names[TUNE_WAYS];
 
 /* What was measured of a matrix. */
 typedef struct tune_result {

@@ -1,7 +1,7 @@
 /* tune_table.c: what was measured, as a text with a line a matrix and words apart by tabs: notes ("# key value"), a
  * head with the names of the columns, then name, family, features, for each kernel seconds, build and joules, and for
- * each density of a vector the seconds of products by columns and by rows. A line is written when its matrix has been
- * measured, so that measuring may be stopped and go on at any time. */
+ * each density of a vector the seconds of products by columns, rows and tiles, and which of these is taken. A line is
+ * written when its matrix has been measured, so that measuring may be stopped and go on at any time. */
 #include "cli/tune/tune.h"
 #include <errno.h>
 #include <math.h>
@@ -33,8 +33,9 @@ static int write_head(cli_state *cli, FILE *to)
     for (int kind = 0; kind < KINDS; kind++)
         for (uint64_t k = 0; (kernel = dcsr_spmv_kernel_at(DCSR_DEVICE_CPU, k)); k++)
             fprintf(to, "\t%s:%s", kinds[kind].name, kernel->name);
-    for (int d = 0; d < TUNE_DENSITIES; d++) fprintf(to, "\tcolumns:%g", tune_densities[d]);
-    for (int d = 0; d < TUNE_DENSITIES; d++) fprintf(to, "\trows:%g", tune_densities[d]);
+    for (int w = 0; w < TUNE_WAYS; w++)
+        for (int d = 0; d < TUNE_DENSITIES; d++) fprintf(to, "\t%s:%g", tune_way_names[w], tune_densities[d]);
+    for (int d = 0; d < TUNE_DENSITIES; d++) fprintf(to, "\ttaken:%g", tune_densities[d]);
     fprintf(to, "\n");
     return CLI_DONE;
 }
@@ -141,8 +142,9 @@ int tune_table_add(cli_state *cli, tune_table *table, const tune_matrix *matrix,
     for (int kind = 0; kind < KINDS; kind++)
         for (uint64_t k = 0; dcsr_spmv_kernel_at(DCSR_DEVICE_CPU, k); k++)
             put(to, *(const double *)((const char *)&result->cost[k] + kinds[kind].at));
-    for (int d = 0; d < TUNE_DENSITIES; d++) put(to, result->vector[d].columns);
-    for (int d = 0; d < TUNE_DENSITIES; d++) put(to, result->vector[d].rows);
+    for (int w = 0; w < TUNE_WAYS; w++)
+        for (int d = 0; d < TUNE_DENSITIES; d++) put(to, result->vector[d].way[w]);
+    for (int d = 0; d < TUNE_DENSITIES; d++) put(to, result->vector[d].taken);
     fputc('\n', to);
     return fflush(to) ? cli_fail(cli, "%s: cannot be written: %s", table->path, strerror(errno)) : CLI_DONE;
 }

@@ -352,7 +352,7 @@ const struct dcsr_i_nut *dcsr_i_view_nut(const dcsr_view *view);
 /* Tells the matrix's cost model that an operation has read all rows through segments once. */
 void dcsr_i_view_was_read(dcsr_view *view);
 /* What has been computed about a view and is kept with it; there is room for one of each kind. */
-enum { DCSR_I_KEPT_PRODUCT, DCSR_I_KEPT_FEATURES, DCSR_I_KEPT };
+enum { DCSR_I_KEPT_PRODUCT, DCSR_I_KEPT };
 typedef struct dcsr_i_attachment {
     void (*drop)(struct dcsr_i_attachment *kept, dcsr_view *view); /* frees it, when the view is destroyed */
 } dcsr_i_attachment;

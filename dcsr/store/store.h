@@ -132,6 +132,7 @@ typedef struct dcsr_i_versions {
     dcsr_i_held_version *resolved[4];    /* by flags: the newest, shared while a view holds it; not counted */
     dcsr_i_csr *cached[DCSR_I_CACHED];   /* of the current version; counted */
     struct dcsr_i_nut *nut[DCSR_I_NUTS]; /* of the newest version of which they were asked for; counted */
+    struct dcsr_i_facts *facts;          /* likewise */
     bool closed;                         /* the owner has released the matrix: nothing is cached any more */
     /* The last version of which it is known that columns ascend strictly in all rows, so there is nothing
      * to resolve or sort; 0: none. */

@@ -41,7 +41,7 @@ static bool has_cached(const dcsr_matrix *matrix)
         if (matrix->versions.cached[i]) return true;
     for (int i = 0; i < DCSR_I_NUTS; i++)
         if (matrix->versions.nut[i]) return true;
-    return false;
+    return matrix->versions.facts != NULL;
 }
 
 void dcsr_i_csr_forget(dcsr_matrix *matrix)
@@ -56,6 +56,7 @@ void dcsr_i_csr_forget(dcsr_matrix *matrix)
     pthread_mutex_unlock(&matrix->versions.lock);
     for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
     dcsr_i_nut_forget(matrix);
+    dcsr_i_facts_forget(matrix);
 }
 
 uint64_t *dcsr_i_offsets_create(dcsr_context *context, const char *lines, uint64_t n)

@@ -271,6 +271,7 @@ void dcsr_view_destroy(dcsr_view *view)
         if (view->kept[k]) view->kept[k]->drop(view->kept[k], view);
     for (int f = 0; f < DCSR_I_FORMS; f++) dcsr_i_form_release(&view->form[f]);
     dcsr_i_nut_release(view->nut);
+    dcsr_i_facts_release(view->facts, context);
     dcsr_i_held_version_release(view->twin);
     pthread_mutex_destroy(&view->lock);
     dcsr_i_matrix_release(view->matrix);
@@ -285,8 +286,13 @@ dcsr_status dcsr_view_get_info(dcsr_view *view, dcsr_view_info *info)
     DCSR_TRY(dcsr_i_view_check(view));
     if (!info) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_get_info: info is NULL");
     const dcsr_i_rows *rows = &view->form[0].rows;
+    dcsr_i_facts *facts;
     dcsr_i_measures measures;
-    DCSR_TRY(view->matrix->engine->measure(&measures, view->context, rows));
+    DCSR_TRY(dcsr_i_view_facts(&facts, view, NULL));
+    if (facts)
+        measures = facts->measures;
+    else
+        DCSR_TRY(view->matrix->engine->measure(&measures, view->context, rows));
     double n = rows->rows ? (double)rows->rows : 1;
     *info = (dcsr_view_info){
         .type = rows->type,

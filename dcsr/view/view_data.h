@@ -3,10 +3,22 @@
 #define DCSR_VIEW_DATA_H
 
 #include "dcsr/view/sorted.h"
+#include <dcsr/features.h>
 
 /* Forms of the entries: the transpose; columns that ascend strictly; in host memory. Not all that can be said is
  * made: what ascends is on the host. */
 enum { DCSR_I_TRANSPOSED = 1, DCSR_I_ASCENDING = 2, DCSR_I_ON_HOST = 4, DCSR_I_FORMS = 8 };
+
+/* What has been computed of the rows of a version, as views with these flags show it. */
+typedef struct dcsr_i_facts {
+    _Atomic uint64_t references; /* views, and the matrix */
+    uint64_t version;
+    unsigned flags; /* of dcsr_view_create() */
+    bool in_place;  /* of rows in the store, else of a CSR */
+    dcsr_i_measures measures;
+    dcsr_features features;
+    _Atomic double crossover; /* dcsr_i_view_crossover(); 0: it has not been computed */
+} dcsr_i_facts;
 
 struct dcsr_view {
     dcsr_context *context;
@@ -22,6 +34,7 @@ struct dcsr_view {
     atomic_bool ascends;
     struct dcsr_i_nut *nut; /* the tiles of a view of DCSR_LAYOUT_NUT, else NULL */
     pthread_mutex_t lock;   /* for what is made when it is asked for: */
+    dcsr_i_facts *facts;    /* counted */
     dcsr_i_attachment *kept[DCSR_I_KEPT];
     /* The forms of what the view shows, by the flags above. form[0] is there from the beginning: segments of a
      * hold, or CSR. Transposed: what is made where the context's memory is (view_transpose.c), a CSC, which
@@ -36,6 +49,16 @@ struct dcsr_view {
 dcsr_status dcsr_i_held_version_resolve(dcsr_i_held_version **hold, dcsr_matrix *matrix, unsigned flags);
 /* Somebody has seen that columns ascend strictly in all rows that the view shows. */
 void dcsr_i_view_note_ascending(dcsr_view *view);
+
+/* ---- view_facts.c ---- */
+/* Fills measures and features. */
+typedef dcsr_status dcsr_i_facts_compute(dcsr_i_facts *facts, dcsr_view *view);
+/* The facts of what the view shows, lent as long as it is there. What no view of the version has is computed, for
+ * others that ask meanwhile too; without `compute` *facts is then NULL. Errors: OUT_OF_MEMORY, those of compute(). */
+dcsr_status dcsr_i_view_facts(dcsr_i_facts **facts, dcsr_view *view, dcsr_i_facts_compute *compute);
+void dcsr_i_facts_release(dcsr_i_facts *facts, dcsr_context *context); /* NULL does nothing */
+/* Drops what the matrix keeps. */
+void dcsr_i_facts_forget(dcsr_matrix *matrix);
 
 /* ---- view_transpose.c ---- */
 /* Makes the CSC, or takes one that is cached. Under the view's lock. */

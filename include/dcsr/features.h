@@ -54,8 +54,10 @@ typedef struct dcsr_features_options {
  * often two drawn rows have a column in common, so it is as rough as some tenths of the mean. The number of distinct
  * values is a lower bound.
  *
- * The view keeps what was computed, for later calls. In a cuda context row lengths are counted on the device, and the
- * rows that are read are gathered there and copied.
+ * What was computed is kept with the view and, for other views of the version that show it alike, with the matrix, as
+ * long as nothing is computed of a later one. dcsr_view_get_info() then counts nothing anew, and dcsr_mxv() chooses its
+ * direction by what the model of this machine has learnt (dcsr/mxv.h). In a cuda context row lengths are counted on the
+ * device, and the rows that are read are gathered there and copied.
  *
  * Errors: INVALID_ARGUMENT (NULL), CONTEXT_DESTROYED, OUT_OF_MEMORY, DEVICE; *features is then all zero. Threads:
  * as for reading the view; one that asks while another computes waits for it. Cost: O(rows in use) as

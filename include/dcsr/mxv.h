@@ -23,6 +23,10 @@
  * considers the direction that needs the transpose only if that exists. DCSR_DIRECTION_PUSH and _PULL in the
  * descriptor force a direction, and have the transpose made if necessary.
  *
+ * Where the features of what the view shows are known (dcsr_view_get_features(), also by a plan or another view of the
+ * version), and push and pull are estimated to be near each other, the model of this machine has a say, too; so the
+ * direction may depend on whether features have been asked for.
+ *
  * Tiles serve products over rows of the matrix (mxv, and vxm with the transpose) and a built-in semiring that
  * works on the matrix's type, or does not look at its values. They are read as a whole, so they are for vectors
  * that are (nearly) full and larger than the cache. Where they were asked for and do not serve:

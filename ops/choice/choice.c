@@ -1,5 +1,6 @@
 /* choice.c: choosing a kernel. */
 #include "ops/choice/choice.h"
+#include "dcsr/view/view_data.h"
 #include "ops/choice/model_data.h"
 #include <math.h>
 #include <stdio.h>
@@ -121,5 +122,27 @@ dcsr_status dcsr_i_choose_crossover(double *density, dcsr_context *context, cons
             at = middle;
     }
     *density = above;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_view_known_features(const dcsr_features **features, dcsr_view *view)
+{
+    dcsr_i_facts *facts;
+    DCSR_TRY(dcsr_i_view_facts(&facts, view, NULL));
+    *features = facts ? &facts->features : NULL;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_view_crossover(double *density, dcsr_view *view)
+{
+    dcsr_i_facts *facts;
+    *density = 0;
+    DCSR_TRY(dcsr_i_view_facts(&facts, view, NULL));
+    if (!facts) return DCSR_OK;
+    /* Who comes meanwhile computes the same. */
+    double kept = atomic_load_explicit(&facts->crossover, memory_order_relaxed);
+    if (kept == 0) DCSR_TRY(dcsr_i_choose_crossover(&kept, dcsr_i_view_context(view), &facts->features));
+    atomic_store_explicit(&facts->crossover, kept, memory_order_relaxed);
+    *density = isnan(kept) ? 0 : kept;
     return DCSR_OK;
 }

@@ -44,6 +44,13 @@ dcsr_status dcsr_i_choose(dcsr_i_choice *choice, dcsr_context *context, const dc
  * above. Cost: some 20 decisions of a support vector machine, each a few microseconds. */
 dcsr_status dcsr_i_choose_crossover(double *density, dcsr_context *context, const dcsr_features *features);
 
+/* The same for what a view shows, where its features are known. It is computed once for all views that show the version
+ * alike. 0: they are not known, or no model tells. Errors: as above. */
+dcsr_status dcsr_i_view_crossover(double *density, dcsr_view *view);
+/* The features of what a view shows, if they have been asked for, of it or of another view that shows the version
+ * alike; lent as long as the view is there. Else NULL: nothing is computed. */
+dcsr_status dcsr_i_view_known_features(const dcsr_features **features, dcsr_view *view);
+
 /* For tests: what has been read of models is forgotten. No other thread may choose meanwhile. */
 void dcsr_i_models_forget(void);
 

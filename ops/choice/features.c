@@ -7,7 +7,7 @@
 #include "dcsr/base/cuda.h"
 #include "dcsr/base/random.h"
 #include "dcsr/base/sort.h"
-#include "dcsr/store/store.h"
+#include "dcsr/view/view_data.h"
 #include "ops/choice/features_cuda.h"
 #include "ops/rows/row_reader.h"
 #include <dcsr/features.h>
@@ -210,12 +210,12 @@ static void put_shares(dcsr_features *f, const reading *r)
     }
 }
 
-static dcsr_status compute(dcsr_features *features, dcsr_view *view, bool exact)
+static dcsr_status compute(dcsr_features *features, dcsr_i_measures *measured, dcsr_view *view, bool exact)
 {
     const dcsr_i_rows *rows = dcsr_i_view_rows(view);
     dcsr_context *context = dcsr_i_view_context(view);
-    dcsr_i_measures measures;
-    DCSR_TRY(dcsr_i_view_matrix(view)->engine->measure(&measures, context, rows));
+    DCSR_TRY(dcsr_i_view_matrix(view)->engine->measure(measured, context, rows));
+    const dcsr_i_measures measures = *measured;
     const double n = rows->rows ? (double)rows->rows : 1;
     const double used = measures.rows_in_use ? (double)measures.rows_in_use : 1;
     dcsr_features f = {
@@ -250,31 +250,11 @@ static dcsr_status compute(dcsr_features *features, dcsr_view *view, bool exact)
     return status;
 }
 
-/* ---- Kept with a view ---- */
+/* ---- Kept with a version ---- */
 
-typedef struct kept_features {
-    dcsr_i_attachment kept;
-    dcsr_features features;
-} kept_features;
-
-static void drop(dcsr_i_attachment *kept, dcsr_view *view)
+static dcsr_status compute_facts(dcsr_i_facts *facts, dcsr_view *view)
 {
-    dcsr_i_free(dcsr_i_view_context(view), DCSR_I_MATRIX, kept, 1, sizeof(kept_features));
-}
-
-static dcsr_status make(dcsr_i_attachment **kept, dcsr_view *view)
-{
-    dcsr_context *context = dcsr_i_view_context(view);
-    kept_features *k = dcsr_i_calloc(context, DCSR_I_MATRIX, 1, sizeof *k);
-    if (!k) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = compute(&k->features, view, false);
-    if (status != DCSR_OK) {
-        dcsr_i_free(context, DCSR_I_MATRIX, k, 1, sizeof *k);
-        return status;
-    }
-    k->kept.drop = drop;
-    *kept = &k->kept;
-    return DCSR_OK;
+    return compute(&facts->features, &facts->measures, view, false);
 }
 
 dcsr_status dcsr_view_get_features(dcsr_features *features, dcsr_view *view,
@@ -284,10 +264,10 @@ dcsr_status dcsr_view_get_features(dcsr_features *features, dcsr_view *view,
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_get_features: features is NULL");
     *features = (dcsr_features){0};
     DCSR_TRY(dcsr_i_view_check(view));
-    dcsr_i_attachment *kept;
-    DCSR_TRY(dcsr_i_view_attach(&kept, view, DCSR_I_KEPT_FEATURES, make));
-    const dcsr_features *known = &((const kept_features *)kept)->features;
-    if (options && options->exact && !known->exact) return compute(features, view, true);
-    *features = *known;
+    dcsr_i_facts *facts;
+    DCSR_TRY(dcsr_i_view_facts(&facts, view, compute_facts));
+    if (options && options->exact && !facts->features.exact)
+        return compute(features, &(dcsr_i_measures){0}, view, true);
+    *features = facts->features;
     return DCSR_OK;
 }

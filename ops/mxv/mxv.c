@@ -104,8 +104,9 @@ static dcsr_status choose_way(dcsr_i_mxv *x, dcsr_direction *way, uint64_t *work
     if ((chooses && columns) || *way == DCSR_DIRECTION_PUSH)
         *work = dcsr_i_mxv_work_of_push(columns, x->entries, &c->u->body);
     if (chooses) {
-        const dcsr_i_mxv_situation situation = dcsr_i_mxv_situation_of(
+        dcsr_i_mxv_situation situation = dcsr_i_mxv_situation_of(
             x, c->transposed ? other : rows, columns ? *work : UINT64_MAX, &c->u->body, mask, allowed);
+        if (!c->transposed) DCSR_TRY(dcsr_i_mxv_look_up(&situation, x, c->A));
         *way = dcsr_i_mxv_decide(&situation);
     }
     x->rows = *way == with_rows || *way == DCSR_DIRECTION_TILES ? rows : other;

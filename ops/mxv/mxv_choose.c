@@ -6,8 +6,14 @@
  * entries, about d. That share is of entries, not of elements, as large columns are the ones that are met. Tiles are
  * gone through as a whole; what is saved is the misses of a pull whose vector is larger than the cache.
  *
+ * Where push and pull come near each other, and the features of the matrix are known, what was learnt from measured
+ * products (ops/choice/choice.h) has a say: up to the density that it tells columns are taken, whatever the estimates.
+ * It is not believed where it would have rows read: estimates know the vector's own columns, and that matrices may be
+ * larger than those it was learnt from. Whether rows read u in order, so that it is not missed, is known then too.
+ *
  * Bringing u into the form that a way needs is part of its cost; so a search that has changed direction, and
  * whose vector is in the other form since, does not change back before it pays. */
+#include "ops/choice/choice.h"
 #include "ops/mxv/mxv_internal.h"
 #include "ops/rows/row_reader.h"
 
@@ -17,6 +23,9 @@
 static const double PUSH_ENTRY = 2.5, PUSH_BIT = 1.2, PUSH_ROW = 30, PULL_ENTRY = 1.2, PULL_BIT = 2.6,
                     PULL_MISS = 3.4, PULL_LOOK = 5, PULL_ROW = 8, PULL_EMPTY_ROW = 2.5, TILE_ENTRY = 1.8,
                     TILE_TERM = 3.5, TILE_BIT = 6.5, WORD = 0.3;
+
+/* How many times one estimate may be the other, for them to come near each other. */
+static const double DOUBT = 4;
 
 /* Bytes of a vector from which on its elements are taken to be missed: those of a usual second-level cache. */
 enum { CACHED = 1 << 20 };
@@ -130,13 +139,27 @@ static double tile_cost(const dcsr_i_mxv_situation *s)
     return (double)s->entries * entry + words * WORD + (s->dense ? 0 : (double)s->nvals * 2);
 }
 
+bool dcsr_i_mxv_asks_crossover(const dcsr_i_mxv_situation *s)
+{
+    if (!s->can_push || !s->can_pull || s->any || s->wanted < s->n || s->nvals == s->length) return false;
+    const double ratio = push_cost(s) / pull_cost(s);
+    return ratio < DOUBT && ratio > 1 / DOUBT;
+}
+
+dcsr_status dcsr_i_mxv_look_up(dcsr_i_mxv_situation *s, const dcsr_i_mxv *x, dcsr_view *A)
+{
+    const dcsr_features *features;
+    DCSR_TRY(dcsr_i_view_known_features(&features, A));
+    if (!features) return DCSR_OK;
+    /* What a row reads of u, the next one mostly reads again. */
+    if (features->bandwidth * (double)(x->reads_vector ? x->usize : 1) <= CACHED) s->cached = true;
+    return dcsr_i_mxv_asks_crossover(s) ? dcsr_i_view_crossover(&s->crossover, A) : DCSR_OK;
+}
+
 dcsr_direction dcsr_i_mxv_decide(const dcsr_i_mxv_situation *s)
 {
-    dcsr_direction way = s->can_pull ? DCSR_DIRECTION_PULL : DCSR_DIRECTION_PUSH;
-    double cost = s->can_pull ? pull_cost(s) : push_cost(s);
-    if (s->can_pull && s->can_push && push_cost(s) < cost) {
-        way = DCSR_DIRECTION_PUSH;
-        cost = push_cost(s);
-    }
-    return s->can_tile && tile_cost(s) < cost ? DCSR_DIRECTION_TILES : way;
+    if ((double)s->nvals < s->crossover * (double)s->length) return DCSR_DIRECTION_PUSH;
+    const bool pushes = s->can_push && (!s->can_pull || push_cost(s) < pull_cost(s));
+    const dcsr_direction way = pushes ? DCSR_DIRECTION_PUSH : DCSR_DIRECTION_PULL;
+    return s->can_tile && tile_cost(s) < (pushes ? push_cost(s) : pull_cost(s)) ? DCSR_DIRECTION_TILES : way;
 }

@@ -137,10 +137,16 @@ typedef struct dcsr_i_mxv_situation {
     bool plus_times; /* over the matrix's type, for which tiles have faster kernels */
     bool cached;     /* u fits the cache */
     bool can_push, can_pull, can_tile;
+    double crossover; /* the density of u up to which a product by columns is faster; 0: not known */
 } dcsr_i_mxv_situation;
 /* pull_rows NULL: it cannot pull; work UINT64_MAX: it cannot push. */
 dcsr_i_mxv_situation dcsr_i_mxv_situation_of(const dcsr_i_mxv *x, const dcsr_i_rows *pull_rows, uint64_t work,
                                              const dcsr_i_body *u, const dcsr_i_mask *mask, uint64_t wanted);
+/* Whether push and pull are estimated to cost about the same, in a product such as those by which the crossover was
+ * learnt, so that it should be asked. */
+bool dcsr_i_mxv_asks_crossover(const dcsr_i_mxv_situation *situation);
+/* Adds what is known of the matrix, where somebody has asked for its features. */
+dcsr_status dcsr_i_mxv_look_up(dcsr_i_mxv_situation *situation, const dcsr_i_mxv *x, dcsr_view *A);
 /* The one place where it is decided: PUSH, PULL or TILES, of those that it can. */
 dcsr_direction dcsr_i_mxv_decide(const dcsr_i_mxv_situation *situation);
 /* Entries in the rows of `rows` that u has an element for, about. */

@@ -82,7 +82,7 @@ static void write_table(const char *name, int matrices, double small_csr)
     features = -1;
     for (const char *at = head; at < costs; at++) features += *at == '\t';
     enum { DENSITIES = 8 };
-    const int kernels = (words - 2 - features - 2 * DENSITIES) / 3;
+    const int kernels = (words - 2 - features - 4 * DENSITIES) / 3;
     char *table = malloc(1 << 20), *to = table;
     to += sprintf(to, "%.*s\n", (int)(strchr(head, '\n') - text), text);
     for (int m = 0; m < matrices; m++) {
@@ -94,9 +94,10 @@ static void write_table(const char *name, int matrices, double small_csr)
             to += sprintf(to, "\t%g", k == 0 ? 1 : k > 1 ? 3 : m < matrices / 2 ? small_csr : 0.5);
         for (int k = 0; k < kernels; k++) to += sprintf(to, "\t%g", k == 0 ? 0. : 2.);
         for (int k = 0; k < kernels; k++) to += sprintf(to, "\t-");
-        /* By columns while there are few entries in the vector. */
+        /* By columns while there are few entries in the vector, else by rows or tiles. */
         for (int d = 0; d < DENSITIES; d++) to += sprintf(to, "\t%d", 1 + d);
-        for (int d = 0; d < DENSITIES; d++) to += sprintf(to, "\t%d", 4);
+        for (int d = 0; d < 2 * DENSITIES; d++) to += sprintf(to, "\t%d", 4);
+        for (int d = 0; d < DENSITIES; d++) to += sprintf(to, "\t%d", d > 3);
         to += sprintf(to, "\n");
     }
     program_write_file(name, table);

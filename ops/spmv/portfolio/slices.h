@@ -1,4 +1,4 @@
-/* slices.h: rows in slices of eight, one a lane: what `sell`, `ell`, `hyb` and `tiles` are made of (internal).
+/* slices.h: rows in slices of eight, one a lane: what `sell`, `ell`, `hyb` and `column_tiles` are made of (internal).
  *
  *      slice      rows r0 .. r7, their lengths
  *      columns    c0 of r0 .. r7 | c1 of r0 .. r7 | ...     as many steps as the longest of them has entries

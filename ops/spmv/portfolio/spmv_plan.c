@@ -198,12 +198,15 @@ static dcsr_status build_later(dcsr_spmv_plan *plan)
 
 /* ---- Plans ---- */
 
-/* Of the view, which the plan shares; all zero on failure. */
-static dcsr_status open_matrix(dcsr_i_spmv_matrix *A, dcsr_view *view)
+/* Of the view, which the plan shares; all zero on failure. Where a kernel will be chosen by features these come first,
+ * as they count the lengths of rows, which dcsr_view_get_info() takes from them. */
+static dcsr_status open_matrix(dcsr_i_spmv_matrix *A, dcsr_view *view, bool chooses)
 {
     dcsr_view *shared;
+    dcsr_features features;
     DCSR_TRY(dcsr_view_share(&shared, view));
-    const dcsr_status status = dcsr_i_spmv_matrix_of(A, shared);
+    dcsr_status status = chooses ? dcsr_view_get_features(&features, view, NULL) : DCSR_OK;
+    if (!status) status = dcsr_i_spmv_matrix_of(A, shared);
     if (!status) return DCSR_OK;
     dcsr_view_destroy(shared);
     *A = (dcsr_i_spmv_matrix){0};
@@ -214,7 +217,6 @@ static dcsr_status open_matrix(dcsr_i_spmv_matrix *A, dcsr_view *view)
 static dcsr_status begin(dcsr_spmv_plan *plan, const char *name, const dcsr_i_spmv_matrix *A)
 {
     const dcsr_i_spmv_kernel *kernel;
-    plan->named = name && strcmp(name, "auto") != 0;
     DCSR_TRY(plan->named ? choose_named(&kernel, plan, name, A) : choose_freely(&kernel, plan, A));
     return build_or_read_in_place(plan, kernel, A);
 }
@@ -233,7 +235,8 @@ dcsr_status dcsr_spmv_plan_create(dcsr_spmv_plan **plan, dcsr_view *A, const dcs
     made->memory = options->memory;
     made->for_energy = options->for_energy;
     dcsr_i_spmv_matrix matrix = {0};
-    dcsr_status status = open_matrix(&matrix, A);
+    made->named = options->kernel && strcmp(options->kernel, "auto") != 0;
+    dcsr_status status = open_matrix(&matrix, A, !made->named);
     if (!status) status = begin(made, options->kernel, &matrix);
     if (status) {
         dcsr_i_free(context, DCSR_I_MATRIX, made, 1, sizeof *made);
@@ -312,7 +315,7 @@ dcsr_status dcsr_spmv_plan_refresh(dcsr_spmv_plan *plan, dcsr_view *A)
                            "spmv_plan_refresh: the view is of another matrix; create a plan for that");
     dcsr_i_spmv_matrix matrix = {0};
     dcsr_view *before = plan->A.view;
-    dcsr_status status = open_matrix(&matrix, A);
+    dcsr_status status = open_matrix(&matrix, A, !plan->named && !plan->format);
     if (!status) status = follow(plan, &matrix);
     dcsr_view_destroy(status ? matrix.view : before);
     return status;

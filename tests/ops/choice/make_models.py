@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../../cli/tune"))
 import train  # noqa: E402
 
 FEATURES = ["rows", "nnz", "max_row", "row_std", "clustering_128", "near"]
-KERNELS = ["segments", "csr", "csr16", "sell", "tiles"]
+KERNELS = ["segments", "csr", "csr16", "sell", "column_tiles"]
 TRAINED, CASES = 90, 60
 
 

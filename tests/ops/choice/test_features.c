@@ -187,6 +187,40 @@ static dcsr_view *generated(dcsr_context *context, const char *text, dcsr_matrix
     return test_view(*matrix, DCSR_LAYOUT_SEGMENTS, 0);
 }
 
+/* Of a version they are computed once: another view of it has them without taking memory, and so has its info. Views
+ * that show something else, and later versions, have their own. */
+Test(features, are_shared_by_views_of_a_version)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix;
+    dcsr_view *view = generated(context, "rmat:8,4", &matrix),
+              *same = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_features first, second;
+    dcsr_view_info before, after;
+    TEST_OK(dcsr_view_get_info(view, &before));
+    TEST_OK(dcsr_view_get_features(&first, view, NULL));
+    dcsr_i_fail_allocations_after(0);
+    TEST_OK(dcsr_view_get_features(&second, same, NULL));
+    TEST_OK(dcsr_view_get_info(same, &after));
+    dcsr_i_fail_allocations_after(-1);
+    cr_assert_arr_eq(&first, &second, sizeof first);
+    cr_assert(before.nnz == after.nnz && before.max_row == after.max_row && before.row_std == after.row_std);
+    dcsr_view_destroy(view);
+    TEST_OK(dcsr_matrix_set(matrix, 255, 255, NULL));
+    TEST_OK(dcsr_matrix_set(matrix, 255, 254, NULL));
+    dcsr_view *later = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(dcsr_view_get_info(later, &after));
+    TEST_OK(dcsr_view_get_features(&second, later, NULL));
+    cr_assert(second.nnz == after.nnz && second.nnz >= first.nnz);
+    /* The older view has what it was told before. */
+    TEST_OK(dcsr_view_get_features(&second, same, NULL));
+    cr_assert_arr_eq(&first, &second, sizeof first);
+    dcsr_view_destroy(same);
+    dcsr_view_destroy(later);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
 /* What is exact by contract is, and the rest near, as the same rows are drawn each time. */
 Test(features, drawn_rows_stand_for_all)
 {

@@ -380,6 +380,22 @@ Test(models, choose_what_pays, .init = begin, .fini = end)
     put(device_of(context), machine, rest_by_rows);
     TEST_OK(dcsr_i_choose_crossover(&density, context, &features));
     cr_assert(density > 970.25e-6 && density < 1.05 * 970.25e-6, "%g", density);
+    /* Of a view it is not known before its features are; then it is kept. */
+    dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, 3, 3, DCSR_POLICY_SUM);
+    TEST_INSERT(matrix, {0, 2, 1}, {0, 0, 1}, {2, 1, 5});
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_features told;
+    double kept, again;
+    TEST_OK(dcsr_i_view_crossover(&kept, view));
+    cr_assert_eq(kept, 0);
+    TEST_OK(dcsr_view_get_features(&told, view, NULL));
+    TEST_OK(dcsr_i_choose_crossover(&density, context, &told));
+    TEST_OK(dcsr_i_view_crossover(&kept, view));
+    dcsr_i_models_forget();
+    TEST_OK(dcsr_i_view_crossover(&again, view));
+    cr_assert(kept == density && again == kept);
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(matrix);
     test_close(context);
 }
 

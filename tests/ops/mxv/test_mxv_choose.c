@@ -59,6 +59,28 @@ Test(mxv_choose, pulls_where_little_is_wanted_or_a_term_decides)
     cr_assert_eq(dcsr_i_mxv_decide(&s), DCSR_DIRECTION_PULL);
 }
 
+/* A fifth of the elements: estimates are near each other; up to the density that was learnt columns are taken. */
+Test(mxv_choose, asks_what_was_learnt_where_estimates_are_near)
+{
+    dcsr_i_mxv_situation s = full();
+    s.can_tile = false;
+    cr_assert_not(dcsr_i_mxv_asks_crossover(&s), "of a full vector");
+    s.nvals = s.pulled_nvals = s.n / 5;
+    s.work = s.entries / 5;
+    cr_assert(dcsr_i_mxv_asks_crossover(&s));
+    cr_assert_eq(dcsr_i_mxv_decide(&s), DCSR_DIRECTION_PUSH);
+    s.mean = 1; /* of the rows, as if entries were in others */
+    cr_assert_eq(dcsr_i_mxv_decide(&s), DCSR_DIRECTION_PULL);
+    s.crossover = 0.19;
+    cr_assert_eq(dcsr_i_mxv_decide(&s), DCSR_DIRECTION_PULL);
+    s.crossover = 0.21;
+    cr_assert_eq(dcsr_i_mxv_decide(&s), DCSR_DIRECTION_PUSH);
+    s.wanted = s.n / 2;
+    cr_assert_not(dcsr_i_mxv_asks_crossover(&s), "under a mask");
+    s = sparse();
+    cr_assert_not(dcsr_i_mxv_asks_crossover(&s), "of hardly any element");
+}
+
 /* Vectors are larger than what is taken for a cache. */
 enum { ROWS = 140000, ENTRIES = 3 * ROWS };
 

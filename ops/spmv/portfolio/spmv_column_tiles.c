@@ -1,5 +1,5 @@
-/* spmv_tiles.c: the kernel `tiles`: the columns that most entries are in come first, in tiles that the second-level
- * cache holds.
+/* spmv_column_tiles.c: the kernel `column_tiles`: the columns that most entries are in come first, in tiles that the
+ * second-level cache holds.
  *
  * In graphs few vertices have most of the edges, but their numbers are anywhere: a line of the cache that is read for
  * one of their elements of x has seven others beside it that nobody wants. So columns are put in order of their
@@ -247,8 +247,8 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
     return dcsr_i_slice_run(product, A, f->chunks, f->x);
 }
 
-const dcsr_i_spmv_kernel dcsr_i_spmv_tiles = {
-    .told = {"tiles", "columns of most entries first, in tiles that the second-level cache holds"},
+const dcsr_i_spmv_kernel dcsr_i_spmv_column_tiles = {
+    .told = {"column_tiles", "columns of most entries first, in tiles that the second-level cache holds"},
     .refuses = dcsr_i_spmv_refuses_sparse_lines,
     .measure = measure,
     .build = build,
