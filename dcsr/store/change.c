@@ -1,4 +1,5 @@
 /* change.c: the calls that change a matrix: what they ask for is checked and put into its queue. */
+#include "dcsr/store/agreement.h"
 #include "dcsr/store/in_place.h"
 #include "dcsr/base/turn.h"
 #include "dcsr/store/maintained_transpose.h"
@@ -65,7 +66,9 @@ static bool is_awaited(const dcsr_matrix *matrix)
 static bool is_for_caller(const dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
     const dcsr_i_engine *engine = matrix->engine;
-    if (matrix->queue.journal || !is_awaited(matrix) || !dcsr_i_queue_is_free(&matrix->queue)) return false;
+    if (matrix->queue.journal || operation->agreement.agree || !is_awaited(matrix) ||
+        !dcsr_i_queue_is_free(&matrix->queue))
+        return false;
     const dcsr_i_table *current = matrix->versions.current;
     if (operation->kind == DCSR_I_RESIZE)
         return engine->in_place &&
@@ -202,7 +205,7 @@ static dcsr_status queue(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_tick
                          dcsr_i_operation **here)
 {
     if (e->on_device && e->n) return queue_device(matrix, e, ticket, here);
-    dcsr_i_operation *last = is_staged(matrix, e) ? NULL : joinable(matrix, e);
+    dcsr_i_operation *last = is_staged(matrix, e) || e->agreement ? NULL : joinable(matrix, e);
     if (last) return join(matrix, last, e, ticket);
     return e->n <= SMALL_BATCH ? queue_small(matrix, e, ticket, here) : queue_large(matrix, e, ticket, here);
 }
@@ -222,10 +225,10 @@ static dcsr_status queue_or_apply(dcsr_matrix *matrix, const dcsr_i_entries *e, 
  * version that could have a tag. */
 static bool is_in_place(const dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
 {
-    return e->n == 1 && !ticket && !e->tag && !e->on_device && is_awaited(matrix);
+    return e->n == 1 && !ticket && !e->tag && !e->agreement && !e->on_device && is_awaited(matrix);
 }
 
-static dcsr_status queue_entries(dcsr_matrix *matrix, dcsr_i_entries *e, dcsr_ticket **ticket)
+dcsr_status dcsr_i_matrix_change(dcsr_matrix *matrix, dcsr_i_entries *e, dcsr_ticket **ticket)
 {
     if (ticket) *ticket = NULL;
     if (matrix && matrix->queue.journal && e->on_device)
@@ -251,7 +254,7 @@ dcsr_status dcsr_i_matrix_insert(dcsr_matrix *matrix, const char *call, uint64_t
 {
     dcsr_i_entries e = {
         .call = call, .kind = DCSR_I_INSERT, .n = n, .rows = rows, .cols = cols, .values = values};
-    return queue_entries(matrix, &e, ticket);
+    return dcsr_i_matrix_change(matrix, &e, ticket);
 }
 
 dcsr_status dcsr_matrix_insert(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows, const uint64_t *cols,
@@ -265,7 +268,7 @@ dcsr_status dcsr_matrix_remove(dcsr_matrix *matrix, uint64_t n, const uint64_t *
 {
     dcsr_i_entries e = {
         .call = "dcsr_matrix_remove", .kind = DCSR_I_REMOVE, .n = n, .rows = rows, .cols = cols};
-    return queue_entries(matrix, &e, ticket);
+    return dcsr_i_matrix_change(matrix, &e, ticket);
 }
 
 dcsr_status dcsr_matrix_insert_tagged(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
@@ -279,7 +282,7 @@ dcsr_status dcsr_matrix_insert_tagged(dcsr_matrix *matrix, uint64_t n, const uin
                         .cols = cols,
                         .values = values,
                         .tag = tag};
-    return queue_entries(matrix, &e, ticket);
+    return dcsr_i_matrix_change(matrix, &e, ticket);
 }
 
 dcsr_status dcsr_matrix_remove_tagged(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
@@ -291,7 +294,7 @@ dcsr_status dcsr_matrix_remove_tagged(dcsr_matrix *matrix, uint64_t n, const uin
                         .rows = rows,
                         .cols = cols,
                         .tag = tag};
-    return queue_entries(matrix, &e, ticket);
+    return dcsr_i_matrix_change(matrix, &e, ticket);
 }
 
 dcsr_status dcsr_i_matrix_insert_device(dcsr_matrix *matrix, const char *call, uint64_t n,
@@ -306,7 +309,7 @@ dcsr_status dcsr_i_matrix_insert_device(dcsr_matrix *matrix, const char *call, u
                         .values = values,
                         .on_device = true,
                         .stream = stream};
-    return queue_entries(matrix, &e, ticket);
+    return dcsr_i_matrix_change(matrix, &e, ticket);
 }
 
 dcsr_status dcsr_matrix_insert_device(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
@@ -327,7 +330,7 @@ dcsr_status dcsr_matrix_remove_device(dcsr_matrix *matrix, uint64_t n, const uin
                         .cols = cols,
                         .on_device = true,
                         .stream = stream};
-    return queue_entries(matrix, &e, ticket);
+    return dcsr_i_matrix_change(matrix, &e, ticket);
 }
 
 /* The other changes need no packing. */

@@ -183,6 +183,10 @@ dcsr_status dcsr_i_entries_operation(dcsr_i_operation **operation, dcsr_matrix *
     batch->column_bits = dcsr_i_bits_for(cols);
     batch->ascending = true;
     dcsr_i_operation_tag(created, e->tag);
+    if (e->agreement) {
+        created->agreement = *e->agreement;
+        batch->sealed = true;
+    }
     *operation = created;
     return DCSR_OK;
 }

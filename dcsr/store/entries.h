@@ -15,6 +15,7 @@ typedef struct dcsr_i_entries {
     bool on_device;      /* the arrays are there, to be read in the order of this stream: */
     void *stream;
     uint64_t rows_needed, cols_needed; /* of the matrix, which may grow for these entries; 0: it stays */
+    const dcsr_i_agreement *agreement; /* NULL: none (agreement.h) */
 } dcsr_i_entries;
 
 /* Whether the arrays are given, fit the matrix's type, and are where the call expects them. */

@@ -3,6 +3,7 @@
  * The worker is started by the first operation and ends when it has been idle for a while, so that a process
  * may have thousands of matrices at rest. The owner of the matrix stops it before letting go, so it needs no
  * reference of its own. Where the queue is free a caller takes the turn itself for a small change (change.c). */
+#include "dcsr/store/agreement.h"
 #include "dcsr/store/journal.h"
 #include "dcsr/base/turn.h"
 #include "dcsr/store/maintained_transpose.h"
@@ -23,12 +24,20 @@ dcsr_status dcsr_i_queue_replace(dcsr_matrix *matrix, dcsr_i_replace *replace, v
     return status;
 }
 
+/* What fails before it has asked its agreement tells the others that it has. */
+static dcsr_status apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation)
+{
+    dcsr_status status = matrix->engine->apply_entries(matrix, operation);
+    if (status != DCSR_OK) dcsr_i_disagree(operation);
+    return status;
+}
+
 static dcsr_status apply(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
     switch (operation->kind) {
     case DCSR_I_INSERT:
     case DCSR_I_REMOVE:
-        return matrix->engine->apply_entries(matrix, operation);
+        return apply_entries(matrix, operation);
     case DCSR_I_RESIZE:
         return matrix->engine->apply_resize(matrix, operation->resize.rows, operation->resize.cols);
     case DCSR_I_DEFRAGMENT:
@@ -429,6 +438,7 @@ static void cancel(dcsr_matrix *matrix, dcsr_i_operation *cancelled)
         dcsr_i_operation *operation = cancelled;
         cancelled = operation->next;
         if (matrix->engine->cancel) matrix->engine->cancel(matrix, operation);
+        dcsr_i_disagree(operation);
         matrix->queue.applied++;
         tell(matrix, operation, DCSR_ERROR_CANCELLED,
              "the matrix was destroyed before this change was applied");

@@ -22,6 +22,12 @@ typedef enum dcsr_i_kind {
 /* Computes and publishes a version of a matrix, in the matrix's turn. */
 typedef dcsr_status dcsr_i_replace(dcsr_matrix *matrix, void *user);
 
+/* Whether a change is to be applied, which is `ready` for it or has failed (agreement.h). */
+typedef struct dcsr_i_agreement {
+    bool (*agree)(void *user, bool ready);
+    void *user;
+} dcsr_i_agreement;
+
 /* Entries in device memory, in a context that has a device: stage_cuda.c. */
 typedef struct dcsr_i_arrival {
     uint64_t *keys, *words; /* NULL: none yet, or no values; a word is a value's bytes, then zeros */
@@ -48,7 +54,7 @@ typedef struct dcsr_i_packed {
     size_t entry_bytes;  /* of one entry, in total */
     int ordered_bits;    /* the number of lowest bits in which the keys ascend */
     bool ascending;      /* the keys ascend strictly: neither sorting nor combining is needed */
-    bool sealed;         /* no other batch can join it: it is being transferred to the device */
+    bool sealed;         /* no other batch can join it: it is on its way to the device, or has an agreement */
     uint64_t rows, cols; /* the dimensions that it was checked against */
     dcsr_i_arrival arrival;
 } dcsr_i_packed;
@@ -77,8 +83,9 @@ typedef struct dcsr_i_operation {
 
     dcsr_i_kind kind;
     bool tagged;
-    dcsr_tag tag;        /* of the last call that gave one */
-    dcsr_i_packed batch; /* insert, remove */
+    dcsr_tag tag;               /* of the last call that gave one */
+    dcsr_i_packed batch;        /* insert, remove */
+    dcsr_i_agreement agreement; /* its function is NULL: none, or it has been asked */
     struct {
         uint64_t rows, cols; /* the new dimensions */
         bool grows;          /* they are the least: a matrix that is larger stays so */

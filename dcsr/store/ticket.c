@@ -1,5 +1,6 @@
 /* ticket.c: operations, waiting for one, and what a caller holds to do so. */
 #include "dcsr/base/turn.h"
+#include "dcsr/store/agreement.h"
 #include "dcsr/store/store.h"
 
 /* A version costs a device about as much as this many entries, so more need not be applied at once, and who
@@ -54,10 +55,16 @@ void dcsr_i_operation_release(dcsr_i_operation *operation)
     dcsr_i_context_release(context);
 }
 
-/* Those with a tag go alone, since the version that they make gets it, and others may fail. */
+/* Those with a tag go alone, since the version that they make gets it, and others may fail; so do those with an
+ * agreement. */
+static bool goes_alone(const dcsr_i_operation *operation)
+{
+    return operation->tagged || operation->agreement.agree;
+}
+
 static bool go_together(const dcsr_i_operation *a, const dcsr_i_operation *b)
 {
-    return !a->tagged && !b->tagged && a->kind == b->kind &&
+    return !goes_alone(a) && !goes_alone(b) && a->kind == b->kind &&
            (a->kind == DCSR_I_INSERT || a->kind == DCSR_I_REMOVE) && a->batch.rows == b->batch.rows &&
            a->batch.cols == b->batch.cols;
 }
@@ -74,6 +81,26 @@ void dcsr_i_operation_join(dcsr_i_operation *operation, dcsr_i_operation **list)
         n += next->batch.n;
     }
     *end = NULL;
+}
+
+/* Asks once. */
+static bool ask(dcsr_i_operation *operation, bool ready)
+{
+    const dcsr_i_agreement agreement = operation->agreement;
+    operation->agreement.agree = NULL;
+    return !agreement.agree || agreement.agree(agreement.user, ready);
+}
+
+void dcsr_i_disagree(dcsr_i_operation *operation)
+{
+    ask(operation, false);
+}
+
+dcsr_status dcsr_i_agree(dcsr_i_operation *operation)
+{
+    if (ask(operation, true)) return DCSR_OK;
+    return dcsr_i_fail(DCSR_ERROR_CANCELLED,
+                       "the change was not applied, as another matrix could not make its part of it");
 }
 
 void dcsr_i_operation_finish(dcsr_i_operation *operation, dcsr_status status, const char *message)

@@ -17,8 +17,8 @@
  * that a reader can see is written before all that can fail is behind. Insertions do not look for what is
  * stored: the rows are marked instead (rewrite.c). */
 #include "dcsr/store/cpu/batch.h"
+#include "dcsr/store/agreement.h"
 #include "dcsr/store/maintained_transpose.h"
-#include "dcsr/store/entries.h"
 
 /* An entry costs a few cache misses, as much as this many entries that are read in passing; more where it is looked
  * for, and its row is moved. */
@@ -133,7 +133,7 @@ static int threads_for(const dcsr_context *context, uint64_t work)
     return threads < DCSR_I_MAX_BATCH_THREADS ? threads : DCSR_I_MAX_BATCH_THREADS;
 }
 
-static dcsr_status scatter_and_publish(dcsr_i_batch *b, const dcsr_i_operation *operation)
+static dcsr_status scatter_and_publish(dcsr_i_batch *b, dcsr_i_operation *operation)
 {
     dcsr_context *context = b->matrix->context;
     dcsr_i_resolver resolver[DCSR_I_MAX_BATCH_THREADS];
@@ -142,6 +142,7 @@ static dcsr_status scatter_and_publish(dcsr_i_batch *b, const dcsr_i_operation *
     if (b->merges) b->threads = threads_for(context, b->n * WORK_PER_MERGED_ENTRY + needed_places(b));
     while (ready < b->threads && status == DCSR_OK)
         status = dcsr_i_resolver_init(&resolver[ready++], context, b->longest);
+    if (status == DCSR_OK) status = dcsr_i_agree(operation);
     if (status == DCSR_OK) {
         dcsr_i_retire_replaced(b->limbo, b->base, b->next);
         dcsr_i_scatter_batch(b, resolver);

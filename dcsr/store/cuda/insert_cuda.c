@@ -30,6 +30,7 @@
  * shows the same entries; so a row that gets the same entries again and again does not grow for ever. Then
  * the batch is planned again. */
 #include "dcsr/store/cuda/insert_cuda.h"
+#include "dcsr/store/agreement.h"
 #include "dcsr/store/cuda/keys_cuda.h"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/store/maintained_transpose.h"
@@ -405,8 +406,12 @@ static dcsr_status apply(dcsr_i_cuda_insertion *b)
     if (!done) DCSR_TRY(prepare(b));
     DCSR_TRY(dcsr_i_cuda_bring_next(b->matrix, b->operation));
     if (!done) DCSR_TRY(complete_all(b));
-    publish(b);
-    return DCSR_OK;
+    dcsr_status status = dcsr_i_agree(b->operation);
+    if (status == DCSR_OK)
+        publish(b);
+    else
+        dcsr_i_cuda_give_room(b);
+    return status;
 }
 
 static dcsr_status apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation, bool merges)
@@ -423,6 +428,7 @@ static dcsr_status apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
         .device = {.column_bits = operation->batch.column_bits,
                    .mark = insert ? 0 : DCSR_CUDA_TOMBSTONE,
                    .duplicates = matrix->policy != DCSR_POLICY_KEEP,
+                   .apart = operation->agreement.agree != NULL,
                    .policy = matrix->policy,
                    .slack = matrix->slack,
                    .row_page = (dcsr_i_cuda_row_page *)store->row_pages.memory.start,

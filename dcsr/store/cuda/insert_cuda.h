@@ -130,6 +130,9 @@ typedef struct dcsr_i_cuda_batch {
     bool duplicates; /* a row that has entries may then hold duplicates that are to be combined */
     bool bulk;       /* into an empty matrix: rows are laid out tight */
     uint32_t slack;  /* of new segments (segment.h) */
+    /* It may be taken back when it has been completed: new segments are entered in segment pages of its own. Else they
+     * are written where pages of the versions before have nothing, which the next batch would take for theirs. */
+    bool apart;
 
     dcsr_i_cuda_rows rows; /* what the matrix holds */
     dcsr_i_cuda_row_page *row_page;

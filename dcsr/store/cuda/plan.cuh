@@ -105,6 +105,7 @@ DCSR_CUDA_INLINE void note_needs(const dcsr_i_cuda_batch &b, uint32_t first, con
     dcsr_i_cuda_page_need *need = &b.needs[page - 1];
     if (page != before) need->page = static_cast<uint32_t>(row >> DCSR_CUDA_PAGE_SHIFT);
     if (places) set_bits(&need->levels, 1u << grows.segment);
+    if (places && b.apart) set_bits(&need->moves, 1u << grows.segment);
     if (grows.moves) set_bits(&need->moves, b.merges ? 1u : ~0u);
 }
 
