@@ -2,6 +2,7 @@
 #include "dcsr/nut/nut_tiles.h"
 #include "dcsr/store/result.h"
 #include "dcsr/view/view_data.h"
+#include <assert.h>
 #include <math.h>
 
 enum { ALL_FLAGS = DCSR_VIEW_DUPLICATES | DCSR_VIEW_SORTED };
@@ -192,24 +193,17 @@ dcsr_status dcsr_i_held_version_resolve(dcsr_i_held_version **hold, dcsr_matrix 
     return DCSR_OK;
 }
 
-dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout layout, unsigned flags)
+/* A view of the version that `held` holds; NULL: of the current one. */
+static dcsr_status create_view(dcsr_view **view, dcsr_matrix *matrix, const dcsr_i_held_version *held,
+                               dcsr_layout layout, unsigned flags)
 {
-    if (!view) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_create: view is NULL");
-    *view = NULL;
-    DCSR_TRY(dcsr_i_matrix_check(matrix));
-    if ((unsigned)layout > DCSR_LAYOUT_NUT || flags & ~(unsigned)(ALL_FLAGS | DCSR_VIEW_LATEST))
-        return dcsr_i_fail(
-            DCSR_ERROR_INVALID_ARGUMENT,
-            "dcsr_view_create: layout %d with flags %u; use one of DCSR_LAYOUT_*, and flags of "
-            "DCSR_VIEW_* or 0",
-            (int)layout, flags);
-    if (flags & DCSR_VIEW_LATEST) DCSR_TRY(dcsr_i_queue_wait(matrix, "dcsr_view_create"));
-    flags &= ALL_FLAGS; /* what the view shows of its version */
     dcsr_i_held_version *hold = NULL;
     dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_HALF_SET_ASIDE);
     if (!(flags & DCSR_VIEW_DUPLICATES)) dcsr_i_wanted_fresh(matrix);
     dcsr_view *created = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *created);
-    dcsr_status status = created ? dcsr_i_held_version_create(&hold, matrix) : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = !created ? DCSR_ERROR_OUT_OF_MEMORY
+                         : held   ? dcsr_i_held_version_again(&hold, held)
+                                  : dcsr_i_held_version_create(&hold, matrix);
     dcsr_i_use_set_aside(before);
     if (!created) return status;
     if (status == DCSR_OK && layout == DCSR_LAYOUT_CSR)
@@ -250,6 +244,37 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
     }
     *view = created;
     return DCSR_OK;
+}
+
+dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout layout, unsigned flags)
+{
+    if (!view) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_create: view is NULL");
+    *view = NULL;
+    DCSR_TRY(dcsr_i_matrix_check(matrix));
+    if ((unsigned)layout > DCSR_LAYOUT_NUT || flags & ~(unsigned)(ALL_FLAGS | DCSR_VIEW_LATEST))
+        return dcsr_i_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "dcsr_view_create: layout %d with flags %u; use one of DCSR_LAYOUT_*, and flags of "
+            "DCSR_VIEW_* or 0",
+            (int)layout, flags);
+    if (flags & DCSR_VIEW_LATEST) DCSR_TRY(dcsr_i_queue_wait(matrix, "dcsr_view_create"));
+    return create_view(view, matrix, NULL, layout, flags & ALL_FLAGS);
+}
+
+dcsr_status dcsr_i_view_of(dcsr_view **view, const dcsr_i_held_version *held, dcsr_layout layout,
+                           unsigned flags)
+{
+    *view = NULL;
+    DCSR_TRY(dcsr_i_context_check(held->matrix->context));
+    return create_view(view, held->matrix, held, layout, flags);
+}
+
+dcsr_status dcsr_i_view_again(dcsr_view **view, dcsr_view *shown, dcsr_layout layout, unsigned flags)
+{
+    *view = NULL;
+    DCSR_TRY(dcsr_i_view_check(shown));
+    assert(shown->form[0].hold);
+    return create_view(view, shown->matrix, shown->form[0].hold, layout, flags);
 }
 
 dcsr_status dcsr_view_share(dcsr_view **same, dcsr_view *view)

@@ -47,6 +47,11 @@ struct dcsr_view {
 /* Replaces a plain hold on a version, which nobody else has, by one in which the rows that the flags ask
  * for are resolved. On failure it is as it was. */
 dcsr_status dcsr_i_held_version_resolve(dcsr_i_held_version **hold, dcsr_matrix *matrix, unsigned flags);
+/* Views of the version that is held, or that a view shows which is not CSR, although the matrix may have changed since:
+ * any layout, and flags of dcsr_view_create() but for DCSR_VIEW_LATEST. Errors and cost as of that. */
+dcsr_status dcsr_i_view_of(dcsr_view **view, const dcsr_i_held_version *held, dcsr_layout layout,
+                           unsigned flags);
+dcsr_status dcsr_i_view_again(dcsr_view **view, dcsr_view *shown, dcsr_layout layout, unsigned flags);
 /* Somebody has seen that columns ascend strictly in all rows that the view shows. */
 void dcsr_i_view_note_ascending(dcsr_view *view);
 
