@@ -48,9 +48,9 @@ SHOW = $(if $(V),,@echo '  $@';)
 
 # The files of a folder and of those in it, by name.
 files   = $(sort $(shell find $(1) -name '$(2)'))
-KERNELS := $(call files,dcsr ops algos amg,*.cu)
-CONTROL := $(call files,dcsr ops algos amg,*_cuda.c)
-LIBRARY := $(filter-out $(CONTROL),$(call files,dcsr ops algos amg persist,*.c))
+KERNELS := $(call files,dcsr ops algos amg multi,*.cu)
+CONTROL := $(call files,dcsr ops algos amg multi,*_cuda.c)
+LIBRARY := $(filter-out $(CONTROL),$(call files,dcsr ops algos amg multi persist,*.c))
 PUBLIC  := $(wildcard include/dcsr/*)
 CLI     := $(call files,cli,*.c)
 TOOLS   := $(wildcard tools/*.c)
@@ -297,7 +297,7 @@ torture: $(filter $(TORTURED),$(unit_TESTS)) $(POWERLOSS) ## kills processes, cu
 coverage: $(SUITES:%=$(BUILD)/coverage/tests/%) ## which lines the suites reach: build/coverage/index.html
 	@find $(BUILD)/coverage -name '*.gcda' -delete
 	-@tools/test.sh $(SUITES:%=$(BUILD)/coverage/tests/%)
-	@gcovr --root . --filter '(dcsr|ops|algos|amg|cli)/' --html-details $(BUILD)/coverage/index.html \
+	@gcovr --root . --filter '(dcsr|ops|algos|amg|multi|cli)/' --html-details $(BUILD)/coverage/index.html \
 	    --print-summary $(BUILD)/coverage/obj
 
 lint: | $(DEPS) ## format, include direction, names, lengths, words

@@ -2,6 +2,7 @@
 #ifndef DCSR_MULTI_VIEW_H
 #define DCSR_MULTI_VIEW_H
 
+#include "dcsr/base/runtime.h"
 #include "multi/devices.h"
 
 /* Where something is cut: part k has begin[k] to begin[k + 1] - 1. Shared by all that is cut so; never changes. */
@@ -10,6 +11,30 @@ typedef struct dcsr_i_borders {
     uint64_t parts;
     uint64_t begin[DCSR_MAX_DEVICES + 1];
 } dcsr_i_borders;
+
+/* ---- borders.c; NULL: OUT_OF_MEMORY ---- */
+/* Without borders yet; at equal shares of n; where parts of a CSR have equally many entries, as far as rows are not cut.
+ */
+dcsr_i_borders *dcsr_i_borders_create(uint64_t parts);
+dcsr_i_borders *dcsr_i_borders_even(uint64_t parts, uint64_t n);
+dcsr_i_borders *dcsr_i_borders_by_entries(uint64_t parts, uint64_t rows, const uint64_t *offsets);
+/* Adds a reference. */
+dcsr_i_borders *dcsr_i_borders_hold(dcsr_i_borders *borders);
+void dcsr_i_borders_release(dcsr_i_borders *borders);
+bool dcsr_i_borders_equal(const dcsr_i_borders *a, const dcsr_i_borders *b);
+/* The part that has index i, which is before the last border. Most often there are few parts. */
+static inline uint64_t dcsr_i_owner(const dcsr_i_borders *borders, uint64_t i)
+{
+    uint64_t low = 0, high = borders->parts;
+    while (high - low > 1) {
+        const uint64_t middle = (low + high) / 2;
+        if (borders->begin[middle] <= i)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
 
 struct dcsr_multi_view {
     dcsr_multi *devices;

@@ -46,18 +46,19 @@ declare -A MAY_INCLUDE=(
     [algos/graph/cuda]='dcsr/base dcsr/device dcsr/store dcsr/store/cuda algos'
     [amg]='amg'
     [amg/cuda]='dcsr/base dcsr/device amg'
+    [multi]='dcsr ops/algebra multi'
     [persist]='dcsr persist'
     [cli]='dcsr persist cli'
     [cli/graph]='dcsr persist cli'
     [cli/ingest]='dcsr persist cli'
     [cli/tune]='dcsr persist cli'
     [tools]='tools'
-    [bench]='dcsr ops bench'
-    [tests]='dcsr ops algos amg persist cli tests'
+    [bench]='dcsr ops multi bench'
+    [tests]='dcsr ops algos amg multi persist cli tests'
 )
 
 mapfile -t sources < <(tools/sources.sh)
-mapfile -t library < <(tools/sources.sh dcsr ops algos amg)
+mapfile -t library < <(tools/sources.sh dcsr ops algos amg multi)
 mapfile -t everything < <(git ls-files -co --exclude-standard 2>/dev/null |
     while read -r f; do [ -f "$f" ] && echo "$f"; done)
 wrong=0
