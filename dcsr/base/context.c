@@ -1,7 +1,7 @@
 /* context.c: creating, closing and asking contexts; the members that a context closes. */
 #include <dcsr/extend.h>
 #include "dcsr/base/context_gpu.h"
-#include "dcsr/base/devices.h"
+#include "dcsr/base/device_count.h"
 #include "dcsr/base/threads.h"
 #include "dcsr/base/turn.h"
 #include <assert.h>

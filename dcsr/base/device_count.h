@@ -1,6 +1,6 @@
-/* devices.h: how many devices of each kind there are (internal). */
-#ifndef DCSR_DEVICES_H
-#define DCSR_DEVICES_H
+/* device_count.h: how many devices of each kind there are (internal). */
+#ifndef DCSR_DEVICE_COUNT_H
+#define DCSR_DEVICE_COUNT_H
 
 #include <dcsr/context.h>
 

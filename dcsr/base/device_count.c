@@ -1,8 +1,8 @@
-/* devices.c: how many devices of each kind there are.
+/* device_count.c: how many devices of each kind there are.
  *
  * Of the cpu these are the nodes of memory that Linux lists, "0" or "0-3,8": those with processors of their own are
  * not told from those without, which only machines with memory beside their processors' have. */
-#include "dcsr/base/devices.h"
+#include "dcsr/base/device_count.h"
 #include "dcsr/base/context_gpu.h"
 #include <stdio.h>
 
