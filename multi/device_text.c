@@ -1,0 +1,104 @@
+/* device_text.c: which devices a text names.
+ *
+ *      text    = "auto" | "cpu" | "cuda" | "cpu:numa" | "cpu:" number | "cuda:all" | "cuda:" range { "," range }
+ *      range   = number [ "-" number ]
+ */
+#include "multi/device_text.h"
+#include "dcsr/base/error.h"
+#include <string.h>
+
+/* Numbers are read up to this; none of a device is as large. */
+enum { MOST_NUMBER = 1 << 20 };
+
+static dcsr_status refuse(const char *text, const char *at, const char *why)
+{
+    return dcsr_i_fail(
+        DCSR_ERROR_INVALID_ARGUMENT,
+        "dcsr_multi_create: \"%s\", at character %d: %s; devices are named like auto, cpu:4, cpu:numa, "
+        "cuda:all, cuda:0-3 or cuda:0,2",
+        text, (int)(at - text) + 1, why);
+}
+
+/* A number at *at, which moves behind it; false: there is none, or it is too large. */
+static bool read_number(const char **at, int *number)
+{
+    const char *begin = *at;
+    *number = 0;
+    while (**at >= '0' && **at <= '9' && *number < MOST_NUMBER) *number = *number * 10 + (*(*at)++ - '0');
+    return *at > begin && *number < MOST_NUMBER;
+}
+
+static dcsr_status add(dcsr_i_named_devices *named, const char *text, const char *at, int number)
+{
+    for (uint64_t i = 0; i < named->count; i++)
+        if (named->number[i] == number) return refuse(text, at, "this device has been named before");
+    if (named->count == DCSR_MAX_DEVICES) return refuse(text, at, "these are more than 64 devices");
+    named->number[named->count++] = number;
+    return DCSR_OK;
+}
+
+static dcsr_status read_ranges(dcsr_i_named_devices *named, const char *text, const char *at)
+{
+    for (;; at++) {
+        const char *begin = at;
+        int first, last;
+        if (!read_number(&at, &first)) return refuse(text, begin, "the number of a GPU is wanted here");
+        last = first;
+        if (*at == '-') {
+            const char *second = ++at;
+            if (!read_number(&at, &last))
+                return refuse(text, second, "the last number of a range is wanted here");
+            if (last < first) return refuse(text, second, "a range ends before it begins");
+        }
+        for (int number = first; number <= last; number++) DCSR_TRY(add(named, text, begin, number));
+        if (!*at) return DCSR_OK;
+        if (*at != ',') return refuse(text, at, "a comma or the end is wanted here");
+    }
+}
+
+static dcsr_status read_cuda(dcsr_i_named_devices *named, const char *text, const char *at)
+{
+    named->device = DCSR_DEVICE_CUDA;
+    if (strcmp(at, "all")) return read_ranges(named, text, at);
+    int count;
+    DCSR_TRY(dcsr_device_count(DCSR_DEVICE_CUDA, &count));
+    /* Where there are none, opening the first tells why. */
+    if (count < 1) count = 1;
+    for (int number = 0; number < count; number++) DCSR_TRY(add(named, text, at, number));
+    return DCSR_OK;
+}
+
+static dcsr_status read_cpu(dcsr_i_named_devices *named, const char *text, const char *at, const char *nodes)
+{
+    named->device = DCSR_DEVICE_CPU;
+    if (!strcmp(at, "numa")) {
+        named->count = dcsr_i_numa_nodes(nodes, named->processors);
+        named->bound = named->count > 0;
+        if (!named->bound) named->count = 1;
+        return DCSR_OK;
+    }
+    const char *begin = at;
+    int count;
+    if (!read_number(&at, &count))
+        return refuse(text, begin, "a number of devices or \"numa\" is wanted here");
+    if (*at) return refuse(text, at, "the end is wanted here");
+    if (count < 1 || count > DCSR_MAX_DEVICES) return refuse(text, begin, "1 to 64 devices may be asked for");
+    named->count = (uint64_t)count;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_devices_read(dcsr_i_named_devices *named, const char *text, const char *nodes)
+{
+    memset(named, 0, sizeof *named);
+    if (!text)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "dcsr_multi_create: text is NULL; name the devices, \"auto\" say");
+    if (!strncmp(text, "cuda:", 5)) return read_cuda(named, text, text + 5);
+    if (!strncmp(text, "cpu:", 4)) return read_cpu(named, text, text + 4, nodes);
+    named->count = 1;
+    if (!strcmp(text, "auto")) return DCSR_OK;
+    named->device = DCSR_DEVICE_CPU;
+    if (!strcmp(text, "cpu")) return DCSR_OK;
+    named->device = DCSR_DEVICE_CUDA;
+    return strcmp(text, "cuda") ? refuse(text, text, "there are no devices of this kind") : DCSR_OK;
+}

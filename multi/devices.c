@@ -1,0 +1,312 @@
+/* devices.c: the devices of a dcsr_multi, each a context with a thread that works for it.
+ *
+ * The threads wait for a round: dcsr_i_multi_run() begins one, in which each calls the task once. Meetings within a
+ * round are a barrier that also counts those who have returned already, so that nobody waits for a device that has
+ * failed. */
+#include "multi/devices.h"
+#include "dcsr/base/runtime.h"
+#include "multi/device_text.h"
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct worker {
+    dcsr_multi *devices;
+    uint64_t k;
+    char name[32]; /* "device 2 (cuda:5)" */
+    dcsr_context *context;
+    pthread_t thread;
+    bool bound;
+    cpu_set_t processors;
+    dcsr_status status; /* of the round */
+    char text[DCSR_I_ERROR_BYTES];
+} worker;
+
+struct dcsr_multi {
+    _Atomic uint64_t references;
+    uint64_t count, started; /* devices; those whose threads run */
+    dcsr_device device;
+    bool through_host;
+    dcsr_context *home;
+    pthread_mutex_t turn; /* of who has a round run */
+    pthread_mutex_t lock; /* for what follows */
+    pthread_cond_t begun, done, met;
+    uint64_t round, running; /* rounds begun; threads that are still in the last */
+    bool ending;
+    dcsr_i_task *task;
+    void *user;
+    uint64_t meeting, arrived; /* meetings that have ended; threads in the next */
+    bool failed, verdict;      /* whether somebody comes to the next with a failure; what came of the last */
+    worker worker[DCSR_MAX_DEVICES];
+};
+
+/* Whose task the thread runs. */
+static _Thread_local const dcsr_multi *at_work;
+
+/* Ends the meeting if all that are still in the round are there. With the lock. */
+static void end_meeting(dcsr_multi *devices)
+{
+    if (!devices->arrived || devices->arrived < devices->running) return;
+    devices->verdict = devices->failed;
+    devices->arrived = 0;
+    devices->meeting++;
+    pthread_cond_broadcast(&devices->met);
+}
+
+static void *work(void *argument)
+{
+    worker *self = argument;
+    dcsr_multi *devices = self->devices;
+    /* Threads that OpenMP starts from here on inherit it. A machine that refuses is only slower. */
+    if (self->bound) sched_setaffinity(0, sizeof self->processors, &self->processors);
+    at_work = devices;
+    pthread_mutex_lock(&devices->lock);
+    for (uint64_t seen = 0;; seen++) {
+        while (devices->round == seen && !devices->ending) pthread_cond_wait(&devices->begun, &devices->lock);
+        if (devices->round == seen) break;
+        dcsr_i_task *task = devices->task;
+        void *user = devices->user;
+        pthread_mutex_unlock(&devices->lock);
+        self->status = task(user, self->k);
+        if (self->status != DCSR_OK) strcpy(self->text, dcsr_i_error_text());
+        pthread_mutex_lock(&devices->lock);
+        if (self->status != DCSR_OK) devices->failed = true;
+        devices->running--;
+        end_meeting(devices);
+        if (!devices->running) pthread_cond_signal(&devices->done);
+    }
+    pthread_mutex_unlock(&devices->lock);
+    return NULL;
+}
+
+dcsr_status dcsr_i_multi_meet(dcsr_multi *devices, dcsr_status mine)
+{
+    pthread_mutex_lock(&devices->lock);
+    const uint64_t meeting = devices->meeting;
+    if (mine != DCSR_OK) devices->failed = true;
+    devices->arrived++;
+    end_meeting(devices);
+    while (devices->meeting == meeting) pthread_cond_wait(&devices->met, &devices->lock);
+    const bool failed = devices->verdict;
+    pthread_mutex_unlock(&devices->lock);
+    if (mine != DCSR_OK || !failed) return mine;
+    return dcsr_i_fail(DCSR_ERROR_CANCELLED, "another device has failed");
+}
+
+/* What the round came to: the failure of the first device that failed by itself. */
+static dcsr_status outcome(const dcsr_multi *devices)
+{
+    const worker *first = NULL;
+    for (uint64_t k = 0; k < devices->count; k++) {
+        const worker *one = &devices->worker[k];
+        if (one->status == DCSR_OK) continue;
+        if (!first || (first->status == DCSR_ERROR_CANCELLED && one->status != DCSR_ERROR_CANCELLED))
+            first = one;
+    }
+    if (!first) return DCSR_OK;
+    return dcsr_i_fail(first->status, "%s: %s", first->name, first->text);
+}
+
+dcsr_status dcsr_i_multi_run(dcsr_multi *devices, dcsr_i_task *task, void *user)
+{
+    if (at_work)
+        return dcsr_i_fail(
+            DCSR_ERROR_DEADLOCK,
+            "an operator of an operation on several devices starts another, and would wait until the "
+            "first has ended; make the call afterwards");
+    pthread_mutex_lock(&devices->turn);
+    pthread_mutex_lock(&devices->lock);
+    dcsr_status status = DCSR_OK;
+    if (devices->ending) {
+        status = dcsr_i_fail(DCSR_ERROR_CONTEXT_DESTROYED,
+                             "the devices of this object have been destroyed; all that "
+                             "is left is to destroy the object");
+    } else {
+        devices->task = task;
+        devices->user = user;
+        devices->running = devices->count;
+        devices->failed = false;
+        devices->round++;
+        pthread_cond_broadcast(&devices->begun);
+        while (devices->running) pthread_cond_wait(&devices->done, &devices->lock);
+        status = outcome(devices);
+    }
+    pthread_mutex_unlock(&devices->lock);
+    pthread_mutex_unlock(&devices->turn);
+    return status;
+}
+
+/* ---- Creating and destroying ---- */
+
+static dcsr_status create_contexts(dcsr_multi *devices, const dcsr_i_named_devices *named,
+                                   const dcsr_multi_options *options)
+{
+    const uint64_t threads = (uint64_t)(options->threads ? options->threads : omp_get_max_threads());
+    dcsr_context_info first = {0}, info;
+    DCSR_TRY(dcsr_context_create(
+        &devices->home, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = options->threads}));
+    for (uint64_t k = 0; k < named->count; k++) {
+        worker *one = &devices->worker[k];
+        const int share = (int)(threads * (k + 1) / named->count - threads * k / named->count);
+        dcsr_context_options each = {.device = named->device,
+                                     .device_number = named->number[k],
+                                     .memory_limit = options->memory_limit,
+                                     .threads = share ? share : 1};
+        DCSR_TRY(dcsr_context_create(&one->context, &each));
+        dcsr_i_context_retain(one->context);
+        DCSR_TRY(dcsr_context_get_info(one->context, &info));
+        if (!k) first = info;
+        if (strcmp(first.device_name, info.device_name))
+            return dcsr_i_fail(DCSR_ERROR_NO_DEVICE,
+                               "dcsr_multi_create: GPU %d is a %s, but GPU %d a %s; name GPUs of one kind",
+                               first.device_number, first.device_name, info.device_number, info.device_name);
+        if (info.device == DCSR_DEVICE_CUDA)
+            snprintf(one->name, sizeof one->name, "device %d (cuda:%d)", (int)k, info.device_number);
+        else
+            snprintf(one->name, sizeof one->name, "device %d (cpu)", (int)k);
+    }
+    devices->device = first.device;
+    return DCSR_OK;
+}
+
+static dcsr_status start_threads(dcsr_multi *devices, const dcsr_i_named_devices *named)
+{
+    for (uint64_t k = 0; k < devices->count; k++) {
+        worker *one = &devices->worker[k];
+        one->devices = devices;
+        one->k = k;
+        one->bound = named->bound;
+        one->processors = named->processors[k];
+        if (pthread_create(&one->thread, NULL, work, one))
+            return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY,
+                               "dcsr_multi_create: the system refuses a thread for device %d of %d", (int)k,
+                               (int)devices->count);
+        devices->started++;
+    }
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_multi_create(dcsr_multi **devices, const char *text, const dcsr_multi_options *options)
+{
+    static const dcsr_multi_options defaults;
+    dcsr_i_named_devices named;
+    if (!devices)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "dcsr_multi_create: devices is NULL; give it a place");
+    *devices = NULL;
+    if (!options) options = &defaults;
+    DCSR_TRY(dcsr_i_devices_read(&named, text, "/sys/devices/system/node"));
+    dcsr_multi *created = dcsr_i_calloc(NULL, DCSR_I_MATRIX, 1, sizeof *created);
+    if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
+    atomic_init(&created->references, 1);
+    created->count = named.count;
+    created->through_host = options->through_host;
+    pthread_mutex_init(&created->turn, NULL);
+    pthread_mutex_init(&created->lock, NULL);
+    pthread_cond_init(&created->begun, NULL);
+    pthread_cond_init(&created->done, NULL);
+    pthread_cond_init(&created->met, NULL);
+    dcsr_status status = create_contexts(created, &named, options);
+    if (status == DCSR_OK) status = start_threads(created, &named);
+    if (status != DCSR_OK) {
+        dcsr_multi_destroy(created);
+        return status;
+    }
+    *devices = created;
+    return DCSR_OK;
+}
+
+void dcsr_multi_destroy(dcsr_multi *devices)
+{
+    if (!devices) return;
+    if (at_work == devices) {
+        dcsr_i_fail(DCSR_ERROR_DEADLOCK,
+                    "dcsr_multi_destroy: an operator of an operation on these devices calls it, "
+                    "and would wait until that has ended; make the call afterwards");
+        return;
+    }
+    /* What has joined it may want the devices to work meanwhile. */
+    if (devices->home) {
+        dcsr_i_context_retain(devices->home);
+        dcsr_context_destroy(devices->home);
+    }
+    pthread_mutex_lock(&devices->turn);
+    pthread_mutex_lock(&devices->lock);
+    devices->ending = true;
+    pthread_cond_broadcast(&devices->begun);
+    pthread_mutex_unlock(&devices->lock);
+    pthread_mutex_unlock(&devices->turn);
+    for (uint64_t k = 0; k < devices->started; k++) pthread_join(devices->worker[k].thread, NULL);
+    for (uint64_t k = 0; k < devices->count; k++) dcsr_context_destroy(devices->worker[k].context);
+    dcsr_i_multi_release(devices);
+}
+
+void dcsr_i_multi_retain(dcsr_multi *devices)
+{
+    atomic_fetch_add(&devices->references, 1);
+}
+
+void dcsr_i_multi_release(dcsr_multi *devices)
+{
+    if (!dcsr_i_give_up(&devices->references)) return;
+    for (uint64_t k = 0; k < devices->count; k++)
+        if (devices->worker[k].context) dcsr_i_context_release(devices->worker[k].context);
+    if (devices->home) dcsr_i_context_release(devices->home);
+    pthread_cond_destroy(&devices->met);
+    pthread_cond_destroy(&devices->done);
+    pthread_cond_destroy(&devices->begun);
+    pthread_mutex_destroy(&devices->lock);
+    pthread_mutex_destroy(&devices->turn);
+    dcsr_i_free(NULL, DCSR_I_MATRIX, devices, 1, sizeof *devices);
+}
+
+/* ---- Asking ---- */
+
+uint64_t dcsr_i_multi_count(const dcsr_multi *devices)
+{
+    return devices->count;
+}
+
+dcsr_context *dcsr_i_multi_context(const dcsr_multi *devices, uint64_t k)
+{
+    return devices->worker[k].context;
+}
+
+dcsr_context *dcsr_i_multi_home(const dcsr_multi *devices)
+{
+    return devices->home;
+}
+
+bool dcsr_i_multi_through_host(const dcsr_multi *devices)
+{
+    return devices->through_host;
+}
+
+dcsr_status dcsr_i_multi_check(const dcsr_multi *devices)
+{
+    if (!devices)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "the devices are NULL; open some with dcsr_multi_create()");
+    DCSR_TRY(dcsr_i_context_check(devices->home));
+    for (uint64_t k = 0; k < devices->count; k++) {
+        dcsr_status status = dcsr_i_context_check(devices->worker[k].context);
+        if (status != DCSR_OK)
+            return dcsr_i_fail(status, "%s: %s", devices->worker[k].name, dcsr_i_error_text());
+    }
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info)
+{
+    DCSR_TRY(dcsr_i_multi_check(devices));
+    if (!info)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_multi_get_info: info is NULL; give it a place");
+    memset(info, 0, sizeof *info);
+    info->devices = devices->count;
+    info->device = devices->device;
+    for (uint64_t k = 0; k < devices->count; k++) {
+        info->context[k] = devices->worker[k].context;
+        info->direct[k] = devices->device == DCSR_DEVICE_CPU;
+    }
+    return DCSR_OK;
+}
