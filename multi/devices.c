@@ -272,6 +272,11 @@ dcsr_context *dcsr_i_multi_context(const dcsr_multi *devices, uint64_t k)
     return devices->worker[k].context;
 }
 
+const char *dcsr_i_multi_name(const dcsr_multi *devices, uint64_t k)
+{
+    return devices->worker[k].name;
+}
+
 dcsr_context *dcsr_i_multi_home(const dcsr_multi *devices)
 {
     return devices->home;

@@ -33,6 +33,8 @@ dcsr_context *dcsr_i_multi_context(const dcsr_multi *devices, uint64_t k);
 dcsr_context *dcsr_i_multi_home(const dcsr_multi *devices);
 /* Whether devices exchange by way of host memory even where they could do so directly. */
 bool dcsr_i_multi_through_host(const dcsr_multi *devices);
+/* "device 2 (cuda:5)", for messages. */
+const char *dcsr_i_multi_name(const dcsr_multi *devices, uint64_t k);
 /* DCSR_OK, or INVALID_ARGUMENT for NULL, CONTEXT_DESTROYED, DEVICE where one has failed, which the message names. */
 dcsr_status dcsr_i_multi_check(const dcsr_multi *devices);
 /* Objects hold what they are of. */

@@ -13,11 +13,9 @@ typedef struct dcsr_i_borders {
 } dcsr_i_borders;
 
 /* ---- borders.c; NULL: OUT_OF_MEMORY ---- */
-/* Without borders yet; at equal shares of n; where parts of a CSR have equally many entries, as far as rows are not cut.
- */
+/* Without borders yet; at equal shares of n. */
 dcsr_i_borders *dcsr_i_borders_create(uint64_t parts);
 dcsr_i_borders *dcsr_i_borders_even(uint64_t parts, uint64_t n);
-dcsr_i_borders *dcsr_i_borders_by_entries(uint64_t parts, uint64_t rows, const uint64_t *offsets);
 /* Adds a reference. */
 dcsr_i_borders *dcsr_i_borders_hold(dcsr_i_borders *borders);
 void dcsr_i_borders_release(dcsr_i_borders *borders);

@@ -1,0 +1,113 @@
+/* multi_data.h: what a partitioned matrix is made of (internal).
+ *
+ *      caller                       queue                  coordinator, a thread of the matrix
+ *      split by owner (split.c) --> change, change, ... --> hold the version; have the parts' queues apply their
+ *                                                          shares, all or none; let go of it: the next version
+ *                                                          (coordinator.c); move borders (balance.c)
+ *
+ * The coordinator alone changes what the parts hold. So while it changes nothing, their current versions together are
+ * the matrix's version; while it does, that is what it holds. Both are asked under the lock. */
+#ifndef DCSR_MULTI_DATA_H
+#define DCSR_MULTI_DATA_H
+
+#include "dcsr/store/agreement.h"
+#include "dcsr/store/store.h"
+#include "multi/multi_view.h"
+
+/* A batch in one block of memory, split by owner: part k gets entries offset[k] to offset[k + 1] - 1, in the order in
+ * which they were given, their rows counted from its border. */
+typedef struct dcsr_i_split {
+    dcsr_context *context;
+    dcsr_i_borders *borders; /* held; NULL: there is no batch */
+    uint64_t n;
+    size_t value_size;
+    uint64_t *rows, *cols;
+    char *values; /* NULL: none */
+    uint64_t offset[DCSR_MAX_DEVICES + 1];
+} dcsr_i_split;
+
+/* A requested change. */
+typedef struct dcsr_i_multi_change {
+    struct dcsr_i_multi_change *next;
+    dcsr_i_kind kind; /* DCSR_I_REPLACE: borders are moved */
+    dcsr_defragment_scope scope;
+    dcsr_i_split batch;
+    dcsr_i_operation *operation; /* for tickets: what becomes of it */
+} dcsr_i_multi_change;
+
+struct dcsr_multi_matrix {
+    dcsr_i_member member; /* of home */
+    dcsr_multi *devices;
+    dcsr_context *home; /* of the devices, for what belongs to none */
+    uint64_t parts, rows, cols;
+    dcsr_type type;
+    size_t value_size;
+    dcsr_matrix_options options; /* of each part */
+    bool refuse_when_full;
+    uint64_t queue_limit; /* bytes */
+
+    pthread_mutex_t lock;   /* for all that follows */
+    pthread_cond_t filled;  /* there is a change, or the matrix stops */
+    pthread_cond_t changed; /* one has been applied */
+    dcsr_i_multi_change *first, *last;
+    uint64_t queued, applied, pending_bytes;
+    pthread_t coordinator;
+    bool runs, stopping;
+
+    dcsr_matrix *part[DCSR_MAX_DEVICES];
+    dcsr_i_borders *row_borders, *col_borders; /* the same for a square matrix */
+    uint64_t version, balances;
+    bool changing;
+    dcsr_i_held_version *held[DCSR_MAX_DEVICES]; /* the version, while changing */
+    uint64_t batches, inserted, removed, busy_nanoseconds;
+    uint64_t given; /* entries since borders were last looked at; the coordinator's */
+
+    /* A device has failed when others had published a change: there are no further changes; the version before is held
+     * for readers. */
+    dcsr_status broken;
+    dcsr_status unwatched; /* the first failure that no ticket reports */
+    char broken_message[DCSR_I_MESSAGE], unwatched_message[DCSR_I_MESSAGE];
+};
+
+/* ---- multi_matrix.c ---- */
+dcsr_status dcsr_i_multi_matrix_check(const dcsr_multi_matrix *matrix);
+/* Until all that is queued now has been applied, or has failed. */
+void dcsr_i_multi_wait(dcsr_multi_matrix *matrix);
+
+/* ---- split.c ---- */
+/* Splits entries, given with rows of the whole matrix of so many columns; INDEX_OUT_OF_RANGE names the first that is
+ * outside. Cost: two passes, in the context's threads. */
+dcsr_status dcsr_i_split_make(dcsr_i_split *split, dcsr_context *context, dcsr_i_borders *borders,
+                              uint64_t cols, size_t value_size, const dcsr_i_entries *e);
+/* Makes one of the batches of some changes, split at these borders. */
+dcsr_status dcsr_i_split_join(dcsr_i_split *split, const dcsr_multi_matrix *matrix,
+                              const dcsr_i_multi_change *first, const dcsr_i_multi_change *end);
+void dcsr_i_split_free(dcsr_i_split *split);
+
+/* ---- coordinator.c ---- */
+/* Appends a change, which is the coordinator's then, and starts that if it does not run. With the lock. */
+dcsr_status dcsr_i_multi_enqueue(dcsr_multi_matrix *matrix, dcsr_i_multi_change *change);
+/* Ends the coordinator: with `finish` once the queue is empty, else after the running change, cancelling the rest. */
+void dcsr_i_multi_stop(dcsr_multi_matrix *matrix, bool finish);
+void dcsr_i_multi_change_free(dcsr_multi_matrix *matrix, dcsr_i_multi_change *change);
+/* Puts the device's name before the thread's last failure. */
+dcsr_status dcsr_i_multi_blame(const dcsr_multi_matrix *matrix, uint64_t k, dcsr_status status);
+
+/* ---- balance.c ---- */
+/* A matrix in pieces, CSR in host memory. */
+typedef struct dcsr_i_pieces {
+    const dcsr_i_borders *borders;
+    dcsr_csr csr[DCSR_MAX_DEVICES];
+    uint64_t before[DCSR_MAX_DEVICES + 1]; /* entries before each */
+} dcsr_i_pieces;
+/* Borders where parts have equally many entries, as far as rows are not cut. NULL: OUT_OF_MEMORY. */
+dcsr_i_borders *dcsr_i_borders_by_entries(uint64_t parts, const dcsr_i_pieces *pieces);
+/* Makes a matrix on each device of the rows that are its by the borders, all or none. */
+dcsr_status dcsr_i_parts_build(dcsr_matrix **part, dcsr_multi *devices, const dcsr_i_borders *borders,
+                               const dcsr_i_pieces *pieces, const dcsr_matrix_options *options);
+/* Moves borders so that parts have equally many entries. By the coordinator, as a change. */
+dcsr_status dcsr_i_multi_move_borders(dcsr_multi_matrix *matrix);
+/* Whether one part has much more than its share, and enough has been given since that was last looked at. */
+bool dcsr_i_multi_is_uneven(dcsr_multi_matrix *matrix);
+
+#endif

@@ -1,0 +1,363 @@
+/* multi_matrix.c: partitioned matrices: creating and destroying them, asking for changes, and what they tell. */
+#include "dcsr/view/view_data.h"
+#include "multi/multi_data.h"
+
+/* ---- Creating ---- */
+
+dcsr_status dcsr_i_multi_matrix_check(const dcsr_multi_matrix *matrix)
+{
+    if (!matrix) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "the matrix is NULL; create one first");
+    return dcsr_i_context_check(matrix->home);
+}
+
+/* Home closes before the devices: what was queued is still applied. */
+static void close_matrix(dcsr_i_member *member)
+{
+    dcsr_i_multi_stop((dcsr_multi_matrix *)((char *)member - offsetof(dcsr_multi_matrix, member)), true);
+}
+
+/* Frees a matrix whose coordinator does not run. */
+static void release(dcsr_multi_matrix *matrix)
+{
+    dcsr_multi *devices = matrix->devices;
+    for (uint64_t k = 0; k < matrix->parts; k++) {
+        if (matrix->changing) dcsr_i_held_version_release(matrix->held[k]);
+        dcsr_matrix_destroy(matrix->part[k]);
+    }
+    dcsr_i_borders_release(matrix->row_borders);
+    dcsr_i_borders_release(matrix->col_borders);
+    pthread_cond_destroy(&matrix->changed);
+    pthread_cond_destroy(&matrix->filled);
+    pthread_mutex_destroy(&matrix->lock);
+    dcsr_i_free(matrix->home, DCSR_I_MATRIX, matrix, 1, sizeof *matrix);
+    dcsr_i_multi_release(devices);
+}
+
+static const dcsr_matrix_options defaults;
+
+static dcsr_status check_creating(dcsr_multi_matrix **matrix, const char *call, dcsr_multi *devices,
+                                  const dcsr_matrix_options *options)
+{
+    if (!matrix) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: matrix is NULL; give it a place", call);
+    *matrix = NULL;
+    DCSR_TRY(dcsr_i_multi_check(devices));
+    if (options && options->grow)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "%s: options.grow is set; a matrix on several devices does not grow: give it all "
+                           "the rows and columns that it may need, which cost nothing while they are empty",
+                           call);
+    return DCSR_OK;
+}
+
+/* A matrix with parts from pieces; NULL: with empty ones of a shape. */
+static dcsr_status create(dcsr_multi_matrix **matrix, dcsr_multi *devices, const dcsr_csr *shape,
+                          const dcsr_i_pieces *pieces, const dcsr_matrix_options *options)
+{
+    dcsr_context *home = dcsr_i_multi_home(devices);
+    dcsr_multi_matrix *created = dcsr_i_calloc(home, DCSR_I_MATRIX, 1, sizeof *created);
+    if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
+    created->devices = devices;
+    created->home = home;
+    created->parts = dcsr_i_multi_count(devices);
+    created->rows = shape->rows;
+    created->cols = shape->cols;
+    created->type = shape->type;
+    created->value_size = dcsr_type_size(shape->type);
+    created->version = 1;
+    created->options = options ? *options : defaults;
+    created->member.close = close_matrix;
+    pthread_mutex_init(&created->lock, NULL);
+    pthread_cond_init(&created->filled, NULL);
+    pthread_cond_init(&created->changed, NULL);
+    dcsr_i_multi_retain(devices);
+    created->row_borders = pieces ? dcsr_i_borders_by_entries(created->parts, pieces)
+                                  : dcsr_i_borders_even(created->parts, shape->rows);
+    if (created->row_borders)
+        created->col_borders = shape->rows == shape->cols ? dcsr_i_borders_hold(created->row_borders)
+                                                          : dcsr_i_borders_even(created->parts, shape->cols);
+    dcsr_status status = created->col_borders ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    if (status == DCSR_OK && pieces)
+        status = dcsr_i_parts_build(created->part, devices, created->row_borders, pieces, &created->options);
+    for (uint64_t k = 0; k < created->parts && status == DCSR_OK && !pieces; k++) {
+        const uint64_t *begin = created->row_borders->begin;
+        status = dcsr_matrix_create(&created->part[k], dcsr_i_multi_context(devices, k), shape->type,
+                                    begin[k + 1] - begin[k], shape->cols, &created->options);
+        if (status != DCSR_OK) status = dcsr_i_multi_blame(created, k, status);
+    }
+    if (status == DCSR_OK) {
+        /* Batches wait in the queue of the whole; those of the parts have one at a time. */
+        created->queue_limit = dcsr_i_matrix_options_of(created->part[0]).queue_limit;
+        created->refuse_when_full = created->options.refuse_when_full;
+        status = dcsr_i_context_join(home, &created->member);
+    }
+    if (status != DCSR_OK) {
+        release(created);
+        return status;
+    }
+    *matrix = created;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_multi_matrix_create(dcsr_multi_matrix **matrix, dcsr_multi *devices, dcsr_type type,
+                                     uint64_t rows, uint64_t cols, const dcsr_matrix_options *options)
+{
+    DCSR_TRY(check_creating(matrix, "dcsr_multi_matrix_create", devices, options));
+    DCSR_TRY(dcsr_i_check_dimensions("dcsr_multi_matrix_create", rows, cols));
+    return create(matrix, devices, &(dcsr_csr){.rows = rows, .cols = cols, .type = type}, NULL, options);
+}
+
+static dcsr_status create_from_csr(dcsr_multi_matrix **matrix, dcsr_multi *devices, const dcsr_csr *csr,
+                                   const dcsr_matrix_options *options)
+{
+    DCSR_TRY(dcsr_i_csr_check(csr, dcsr_i_multi_home(devices)));
+    dcsr_i_borders *whole = dcsr_i_borders_even(1, csr->rows);
+    if (!whole) return DCSR_ERROR_OUT_OF_MEMORY;
+    const dcsr_i_pieces pieces = {.borders = whole, .csr = {*csr}, .before = {0, csr->nnz}};
+    dcsr_status status = create(matrix, devices, csr, &pieces, options);
+    dcsr_i_borders_release(whole);
+    return status;
+}
+
+dcsr_status dcsr_multi_matrix_from_csr(dcsr_multi_matrix **matrix, dcsr_multi *devices, const dcsr_csr *csr,
+                                       const dcsr_matrix_options *options)
+{
+    static const char call[] = "dcsr_multi_matrix_from_csr";
+    DCSR_TRY(check_creating(matrix, call, devices, options));
+    if (!csr) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: csr is NULL", call);
+    if ((unsigned)csr->type >= DCSR_TYPE_COUNT)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: csr.type is %d; use one of dcsr_type", call,
+                           (int)csr->type);
+    DCSR_TRY(dcsr_i_check_dimensions(call, csr->rows, csr->cols));
+    return create_from_csr(matrix, devices, csr, options);
+}
+
+dcsr_status dcsr_multi_matrix_from_view(dcsr_multi_matrix **matrix, dcsr_multi *devices, dcsr_view *view,
+                                        const dcsr_matrix_options *options)
+{
+    DCSR_TRY(check_creating(matrix, "dcsr_multi_matrix_from_view", devices, options));
+    DCSR_TRY(dcsr_i_view_check(view));
+    dcsr_view *rows = view;
+    dcsr_csr csr;
+    if (view->layout != DCSR_LAYOUT_CSR)
+        DCSR_TRY(dcsr_i_view_again(&rows, view, DCSR_LAYOUT_CSR, view->flags));
+    dcsr_status status = dcsr_view_get_csr_on_host(rows, &csr);
+    if (status == DCSR_OK) status = create_from_csr(matrix, devices, &csr, options);
+    if (rows != view) dcsr_view_destroy(rows);
+    return status;
+}
+
+void dcsr_multi_matrix_destroy(dcsr_multi_matrix *matrix)
+{
+    if (!matrix) return;
+    dcsr_i_context_leave(matrix->home, &matrix->member);
+    dcsr_i_multi_stop(matrix, false);
+    release(matrix);
+}
+
+/* ---- Changes ---- */
+
+static bool is_full(const dcsr_multi_matrix *matrix)
+{
+    return matrix->pending_bytes >= matrix->queue_limit && !matrix->stopping;
+}
+
+/* Waits until the queue has room, and makes sure that changes are taken. With the lock. */
+static dcsr_status wait_for_room(dcsr_multi_matrix *matrix, const char *call)
+{
+    if (is_full(matrix) && matrix->refuse_when_full)
+        return dcsr_i_fail(DCSR_ERROR_BUSY,
+                           "%s: %llu bytes of batches are waiting, the limit of this matrix; try again later",
+                           call, (unsigned long long)matrix->pending_bytes);
+    while (is_full(matrix)) pthread_cond_wait(&matrix->changed, &matrix->lock);
+    if (matrix->broken != DCSR_OK) return dcsr_i_fail(matrix->broken, "%s: %s", call, matrix->broken_message);
+    return DCSR_OK;
+}
+
+/* Queues a change that is complete but for its outcome; takes it. With the lock. */
+static dcsr_status submit(dcsr_multi_matrix *matrix, dcsr_i_multi_change *change, dcsr_ticket **ticket)
+{
+    dcsr_ticket *created = NULL;
+    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
+    change->operation = dcsr_i_operation_create(matrix->part[0], change->kind);
+    if (change->operation && ticket) created = dcsr_i_ticket_create(change->operation);
+    if (change->operation && (created || !ticket)) {
+        change->operation->outcome.watched = ticket;
+        status = dcsr_i_multi_enqueue(matrix, change);
+    }
+    if (status != DCSR_OK) {
+        dcsr_ticket_destroy(created);
+        dcsr_i_multi_change_free(matrix, change);
+        return status;
+    }
+    if (ticket) *ticket = created;
+    return DCSR_OK;
+}
+
+static dcsr_i_multi_change *change_create(const dcsr_multi_matrix *matrix, dcsr_i_kind kind)
+{
+    dcsr_i_multi_change *created = dcsr_i_calloc(matrix->home, DCSR_I_MATRIX, 1, sizeof *created);
+    if (created) created->kind = kind;
+    return created;
+}
+
+/* A batch is split without the lock; should borders move meanwhile, the coordinator splits it again. */
+static dcsr_status queue_batch(dcsr_multi_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
+{
+    if (ticket) *ticket = NULL;
+    DCSR_TRY(dcsr_i_multi_matrix_check(matrix));
+    if (e->n && e->kind == DCSR_I_INSERT && !e->values != !matrix->value_size)
+        return dcsr_i_fail(DCSR_ERROR_TYPE_MISMATCH,
+                           e->values ? "%s: values given to a pattern-only matrix; pass NULL"
+                                     : "%s: a matrix of %s needs values, and none were given",
+                           e->call, dcsr_type_name(matrix->type));
+    if (e->n && (!e->rows || !e->cols))
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", e->call, e->rows ? "cols" : "rows");
+    pthread_mutex_lock(&matrix->lock);
+    dcsr_status status = wait_for_room(matrix, e->call);
+    dcsr_i_borders *borders = status == DCSR_OK ? dcsr_i_borders_hold(matrix->row_borders) : NULL;
+    pthread_mutex_unlock(&matrix->lock);
+    if (status != DCSR_OK) return status;
+    dcsr_i_multi_change *change = change_create(matrix, e->kind);
+    status = change ? dcsr_i_split_make(&change->batch, matrix->home, borders, matrix->cols,
+                                        e->values ? matrix->value_size : 0, e)
+                    : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_borders_release(borders);
+    if (status != DCSR_OK) {
+        if (change) dcsr_i_multi_change_free(matrix, change);
+        return status;
+    }
+    pthread_mutex_lock(&matrix->lock);
+    status = submit(matrix, change, ticket);
+    pthread_mutex_unlock(&matrix->lock);
+    return status;
+}
+
+dcsr_status dcsr_multi_matrix_insert(dcsr_multi_matrix *matrix, uint64_t n, const uint64_t *rows,
+                                     const uint64_t *cols, const void *values, dcsr_ticket **ticket)
+{
+    const dcsr_i_entries e = {.call = "dcsr_multi_matrix_insert",
+                              .kind = DCSR_I_INSERT,
+                              .n = n,
+                              .rows = rows,
+                              .cols = cols,
+                              .values = values};
+    return queue_batch(matrix, &e, ticket);
+}
+
+dcsr_status dcsr_multi_matrix_remove(dcsr_multi_matrix *matrix, uint64_t n, const uint64_t *rows,
+                                     const uint64_t *cols, dcsr_ticket **ticket)
+{
+    const dcsr_i_entries e = {
+        .call = "dcsr_multi_matrix_remove", .kind = DCSR_I_REMOVE, .n = n, .rows = rows, .cols = cols};
+    return queue_batch(matrix, &e, ticket);
+}
+
+static dcsr_status queue_change(dcsr_multi_matrix *matrix, const char *call, dcsr_i_kind kind,
+                                dcsr_defragment_scope scope, dcsr_ticket **ticket)
+{
+    if (ticket) *ticket = NULL;
+    DCSR_TRY(dcsr_i_multi_matrix_check(matrix));
+    dcsr_i_multi_change *change = change_create(matrix, kind);
+    if (!change) return DCSR_ERROR_OUT_OF_MEMORY;
+    change->scope = scope;
+    pthread_mutex_lock(&matrix->lock);
+    dcsr_status status = wait_for_room(matrix, call);
+    if (status == DCSR_OK)
+        status = submit(matrix, change, ticket);
+    else
+        dcsr_i_multi_change_free(matrix, change);
+    pthread_mutex_unlock(&matrix->lock);
+    return status;
+}
+
+dcsr_status dcsr_multi_matrix_balance(dcsr_multi_matrix *matrix, dcsr_ticket **ticket)
+{
+    return queue_change(matrix, "dcsr_multi_matrix_balance", DCSR_I_REPLACE, DCSR_DEFRAGMENT_WHOLE, ticket);
+}
+
+dcsr_status dcsr_multi_matrix_defragment(dcsr_multi_matrix *matrix, dcsr_defragment_scope scope,
+                                         dcsr_ticket **ticket)
+{
+    static const char call[] = "dcsr_multi_matrix_defragment";
+    if (ticket) *ticket = NULL;
+    if ((unsigned)scope > DCSR_DEFRAGMENT_SELECTED)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "%s: scope is %d; use DCSR_DEFRAGMENT_WHOLE or _SELECTED", call, (int)scope);
+    return queue_change(matrix, call, DCSR_I_DEFRAGMENT, scope, ticket);
+}
+
+void dcsr_i_multi_wait(dcsr_multi_matrix *matrix)
+{
+    pthread_mutex_lock(&matrix->lock);
+    const uint64_t target = matrix->queued;
+    while (matrix->applied < target) pthread_cond_wait(&matrix->changed, &matrix->lock);
+    pthread_mutex_unlock(&matrix->lock);
+}
+
+dcsr_status dcsr_multi_matrix_wait(dcsr_multi_matrix *matrix)
+{
+    DCSR_TRY(dcsr_i_multi_matrix_check(matrix));
+    dcsr_i_multi_wait(matrix);
+    pthread_mutex_lock(&matrix->lock);
+    dcsr_status status = matrix->unwatched;
+    if (status != DCSR_OK) dcsr_i_fail(status, "%s", matrix->unwatched_message);
+    matrix->unwatched = DCSR_OK;
+    pthread_mutex_unlock(&matrix->lock);
+    return status;
+}
+
+/* ---- What it tells ---- */
+
+static void add(dcsr_matrix_info *whole, const dcsr_matrix_info *part)
+{
+    whole->type = part->type;
+    whole->policy = part->policy;
+    whole->slack = part->slack;
+    whole->rows += part->rows;
+    whole->cols = part->cols;
+    whole->stored += part->stored;
+    whole->segments += part->segments;
+    if (part->max_segments > whole->max_segments) whole->max_segments = part->max_segments;
+    whole->unresolved_rows += part->unresolved_rows;
+    whole->arena_entries += part->arena_entries;
+    whole->bytes += part->bytes;
+    whole->row_rewrites += part->row_rewrites;
+    whole->defragmentations += part->defragmentations;
+    whole->views += part->views;
+}
+
+dcsr_status dcsr_multi_matrix_get_info(dcsr_multi_matrix *matrix, dcsr_multi_matrix_info *info)
+{
+    DCSR_TRY(dcsr_i_multi_matrix_check(matrix));
+    if (!info) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_multi_matrix_get_info: info is NULL");
+    dcsr_matrix *part[DCSR_MAX_DEVICES];
+    dcsr_matrix_info whole = {0};
+    dcsr_status status = DCSR_OK;
+    *info = (dcsr_multi_matrix_info){.parts = matrix->parts};
+    pthread_mutex_lock(&matrix->lock);
+    for (uint64_t k = 0; k < matrix->parts; k++) dcsr_i_matrix_retain(part[k] = matrix->part[k]);
+    memcpy(info->border, matrix->row_borders->begin, sizeof info->border);
+    info->balances = matrix->balances;
+    whole.version = matrix->version;
+    whole.pending_bytes = matrix->pending_bytes;
+    whole.batches = matrix->batches;
+    whole.inserted = matrix->inserted;
+    whole.removed = matrix->removed;
+    whole.busy_seconds = (double)matrix->busy_nanoseconds * 1e-9;
+    pthread_mutex_unlock(&matrix->lock);
+    for (uint64_t k = 0; k < matrix->parts; k++) {
+        dcsr_matrix_info one;
+        if (status == DCSR_OK) {
+            status = dcsr_matrix_get_info(part[k], &one);
+            if (status != DCSR_OK) status = dcsr_i_multi_blame(matrix, k, status);
+        }
+        if (status == DCSR_OK) add(&whole, &one);
+        if (status == DCSR_OK) info->stored[k] = one.stored;
+        dcsr_i_matrix_release(part[k]);
+    }
+    if (status != DCSR_OK)
+        memset(info, 0, sizeof *info);
+    else
+        info->whole = whole;
+    return status;
+}

@@ -1,0 +1,149 @@
+/* multi_view.c: views of a partitioned matrix: one version of all parts. */
+#include "dcsr/view/view_data.h"
+#include "multi/multi_data.h"
+
+/* ---- Creating ---- */
+
+/* The version that is shown now: while it is being changed, what is held of it. */
+static dcsr_status hold_version(dcsr_multi_matrix *matrix, dcsr_multi_view *view, dcsr_i_held_version **held)
+{
+    dcsr_status status = DCSR_OK;
+    dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_HALF_SET_ASIDE);
+    pthread_mutex_lock(&matrix->lock);
+    for (uint64_t k = 0; k < matrix->parts && status == DCSR_OK; k++) {
+        status = matrix->changing ? dcsr_i_held_version_again(&held[k], matrix->held[k])
+                                  : dcsr_i_held_version_create(&held[k], matrix->part[k]);
+        if (status != DCSR_OK) status = dcsr_i_multi_blame(matrix, k, status);
+    }
+    view->rows = dcsr_i_borders_hold(matrix->row_borders);
+    view->cols = dcsr_i_borders_hold(matrix->col_borders);
+    view->version = matrix->version;
+    pthread_mutex_unlock(&matrix->lock);
+    dcsr_i_use_set_aside(before);
+    return status;
+}
+
+typedef struct showing {
+    dcsr_multi_view *view;
+    dcsr_i_held_version **held;
+    dcsr_layout layout;
+    unsigned flags;
+} showing;
+
+static dcsr_status show_part(void *user, uint64_t k)
+{
+    const showing *s = user;
+    return dcsr_i_view_of(&s->view->part[k], s->held[k], s->layout, s->flags);
+}
+
+/* Segments most often need no work; what is copied the devices copy side by side. */
+static dcsr_status show_parts(dcsr_multi_matrix *matrix, showing *s)
+{
+    if (s->layout != DCSR_LAYOUT_SEGMENTS && matrix->parts > 1)
+        return dcsr_i_multi_run(matrix->devices, show_part, s);
+    dcsr_status status = DCSR_OK;
+    for (uint64_t k = 0; k < matrix->parts && status == DCSR_OK; k++) {
+        status = show_part(s, k);
+        if (status != DCSR_OK) status = dcsr_i_multi_blame(matrix, k, status);
+    }
+    return status;
+}
+
+dcsr_status dcsr_multi_view_create(dcsr_multi_view **view, dcsr_multi_matrix *matrix, dcsr_layout layout,
+                                   unsigned flags)
+{
+    enum { ALL_FLAGS = DCSR_VIEW_DUPLICATES | DCSR_VIEW_SORTED | DCSR_VIEW_LATEST };
+    if (!view) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_multi_view_create: view is NULL");
+    *view = NULL;
+    DCSR_TRY(dcsr_i_multi_matrix_check(matrix));
+    if ((unsigned)layout > DCSR_LAYOUT_NUT || flags & ~(unsigned)ALL_FLAGS)
+        return dcsr_i_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "dcsr_multi_view_create: layout %d with flags %u; use one of DCSR_LAYOUT_*, and flags of "
+            "DCSR_VIEW_* or 0",
+            (int)layout, flags);
+    if (flags & DCSR_VIEW_LATEST) dcsr_i_multi_wait(matrix);
+    dcsr_multi_view *created = dcsr_i_calloc(matrix->home, DCSR_I_MATRIX, 1, sizeof *created);
+    if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
+    created->devices = matrix->devices;
+    dcsr_i_multi_retain(created->devices);
+    pthread_mutex_init(&created->lock, NULL);
+    dcsr_i_held_version *held[DCSR_MAX_DEVICES] = {NULL};
+    dcsr_status status = hold_version(matrix, created, held);
+    showing s = {created, held, layout, flags & (DCSR_VIEW_DUPLICATES | DCSR_VIEW_SORTED)};
+    if (status == DCSR_OK) status = show_parts(matrix, &s);
+    for (uint64_t k = 0; k < matrix->parts; k++) dcsr_i_held_version_release(held[k]);
+    if (status != DCSR_OK) {
+        dcsr_multi_view_destroy(created);
+        return status;
+    }
+    *view = created;
+    return DCSR_OK;
+}
+
+void dcsr_multi_view_destroy(dcsr_multi_view *view)
+{
+    if (!view) return;
+    dcsr_multi *devices = view->devices;
+    for (uint64_t k = 0; k < view->rows->parts; k++) dcsr_view_destroy(view->part[k]);
+    dcsr_i_borders_release(view->rows);
+    dcsr_i_borders_release(view->cols);
+    pthread_mutex_destroy(&view->lock);
+    dcsr_i_free(dcsr_i_multi_home(devices), DCSR_I_MATRIX, view, 1, sizeof *view);
+    dcsr_i_multi_release(devices);
+}
+
+/* ---- Reading ---- */
+
+/* What one device has failed at does not matter for the others. */
+static dcsr_status check(const dcsr_multi_view *view, const void *result, const char *call, const char *name)
+{
+    if (!view) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "the view is NULL; create one first");
+    if (!result) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", call, name);
+    return dcsr_i_context_check(dcsr_i_multi_home(view->devices));
+}
+
+dcsr_status dcsr_multi_view_get_info(dcsr_multi_view *view, dcsr_multi_view_info *info)
+{
+    DCSR_TRY(check(view, info, "dcsr_multi_view_get_info", "info"));
+    const uint64_t parts = view->rows->parts;
+    *info = (dcsr_multi_view_info){.layout = dcsr_i_view_layout(view->part[0]),
+                                   .type = dcsr_i_view_rows(view->part[0])->type,
+                                   .rows = view->rows->begin[parts],
+                                   .cols = view->cols->begin[parts],
+                                   .version = view->version,
+                                   .parts = parts};
+    memcpy(info->border, view->rows->begin, (parts + 1) * sizeof *info->border);
+    uint64_t most = 0;
+    for (uint64_t k = 0; k < parts; k++) {
+        const dcsr_i_rows *rows = dcsr_i_view_rows(view->part[k]);
+        info->nnz_of[k] = rows->on_device ? rows->device.stored : dcsr_i_rows_entries(rows);
+        info->nnz += info->nnz_of[k];
+        if (info->nnz_of[k] > most) most = info->nnz_of[k];
+    }
+    info->balance = info->nnz ? (double)most * (double)parts / (double)info->nnz : 1;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_multi_view_get_part(dcsr_multi_view *view, uint64_t k, dcsr_view **part)
+{
+    DCSR_TRY(check(view, part, "dcsr_multi_view_get_part", "part"));
+    *part = NULL;
+    if (k >= view->rows->parts)
+        return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE, "dcsr_multi_view_get_part: part %llu of %llu",
+                           (unsigned long long)k, (unsigned long long)view->rows->parts);
+    *part = view->part[k];
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_multi_view_get_row(dcsr_multi_view *view, uint64_t row, uint64_t capacity, uint32_t *cols,
+                                    void *values, uint64_t *length)
+{
+    DCSR_TRY(check(view, length, "dcsr_multi_view_get_row", "length"));
+    const dcsr_i_borders *rows = view->rows;
+    if (row >= rows->begin[rows->parts])
+        return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE, "dcsr_multi_view_get_row: row %llu of %llu",
+                           (unsigned long long)row, (unsigned long long)rows->begin[rows->parts]);
+    const uint64_t k = dcsr_i_owner(rows, row);
+    return dcsr_view_get_row(view->part[k], row - rows->begin[k], capacity, cols, values, length);
+}
