@@ -3,6 +3,9 @@
 #include "tests/support/support.h"
 
 #include "dcsr/base/alloc.h"
+#if TEST_EMULATOR
+#include "tests/simt/simt_control.h"
+#endif
 #include <dcsr/convert.h>
 #include <dcsr/multi.h>
 #include <inttypes.h>
@@ -11,23 +14,31 @@
 #include <stdlib.h>
 
 enum { ROWS = 230, COLS = 190, BATCH = 600, HELD = 3 };
+enum { MOST_DEVICES = TEST_EMULATOR ? 3 : 5 };
 
-/* So many devices of the kind that is tested here. */
-static dcsr_multi *open_devices(int count)
+static void set_devices(void)
+{
+#if TEST_EMULATOR
+    simt_set_devices(MOST_DEVICES);
+#endif
+}
+
+TestSuite(multi_matrix, .init = set_devices);
+
+/* So many devices of the kind that is tested here, with so much memory each; 0: all that there is. */
+static dcsr_multi *open_devices(int count, uint64_t memory_limit)
 {
     dcsr_multi *devices;
     char text[32];
-    snprintf(text, sizeof text, TEST_EMULATOR ? "cuda:all" : "cpu:%d", count);
-    char number[8];
-    snprintf(number, sizeof number, "%d", count);
-    setenv("SIMT_DEVICES", number, 1); /* of the emulator */
-    TEST_OK(dcsr_multi_create(&devices, text, &(dcsr_multi_options){.threads = 2}));
+    if (!TEST_EMULATOR)
+        snprintf(text, sizeof text, "cpu:%d", count);
+    else if (count == MOST_DEVICES)
+        snprintf(text, sizeof text, "cuda:all");
+    else
+        snprintf(text, sizeof text, "cuda:0-%d", count - 1);
+    TEST_OK(
+        dcsr_multi_create(&devices, text, &(dcsr_multi_options){.threads = 2, .memory_limit = memory_limit}));
     return devices;
-}
-
-static int most_devices(void)
-{
-    return TEST_EMULATOR ? 3 : 5;
 }
 
 /* ---- Comparing ---- */
@@ -111,7 +122,7 @@ static void run(uint64_t seed)
     const dcsr_matrix_options options = {.policy = policy,
                                          .resolve = (dcsr_resolution)test_random_below(&random, 3),
                                          .maintain_transpose = test_random_below(&random, 3) == 0};
-    dcsr_multi *devices = open_devices(1 + (int)(seed % (uint64_t)most_devices()));
+    dcsr_multi *devices = open_devices(1 + (int)(seed % MOST_DEVICES), 0);
     dcsr_multi_matrix *matrix;
     TEST_OK(dcsr_multi_matrix_create(&matrix, devices, type, ROWS, COLS, &options));
     oracle model;
@@ -176,9 +187,9 @@ Test(multi_matrix, is_made_of_csr_and_of_views)
         oracle_insert(&model, b.n, b.rows, b.cols, b.values);
     }
     TEST_OK(dcsr_matrix_wait(one));
-    for (int count = 1; count <= most_devices(); count += 2)
+    for (int count = 1; count <= MOST_DEVICES; count += 2)
         for (int layout = 0; layout <= DCSR_LAYOUT_CSC; layout++) {
-            dcsr_multi *devices = open_devices(count);
+            dcsr_multi *devices = open_devices(count, 0);
             dcsr_view *view = test_view(one, (dcsr_layout)layout, 0);
             dcsr_multi_matrix *matrix;
             dcsr_csr csr;
@@ -209,7 +220,7 @@ Test(multi_matrix, is_made_of_csr_and_of_views)
 Test(multi_matrix, moves_borders_as_it_grows)
 {
     enum { PARTS = 3, ENTRIES = 20000, WIDE = 4000 };
-    dcsr_multi *devices = open_devices(PARTS);
+    dcsr_multi *devices = open_devices(PARTS, 0);
     dcsr_multi_matrix *matrix;
     TEST_OK(dcsr_multi_matrix_create(&matrix, devices, DCSR_PATTERN, ROWS, WIDE, NULL));
     uint64_t *rows = test_allocate(ENTRIES, sizeof *rows), *cols = test_allocate(ENTRIES, sizeof *cols);
@@ -282,7 +293,7 @@ static void *write_numbers(void *user)
 
 Test(multi_matrix, shows_one_version_of_all_parts)
 {
-    dcsr_multi *devices = open_devices(3);
+    dcsr_multi *devices = open_devices(3, 0);
     dcsr_multi_matrix *matrix;
     TEST_OK(dcsr_multi_matrix_create(&matrix, devices, DCSR_FP64, ROWS, COLS, NULL));
     writing w = {.matrix = matrix, .batches = TEST_SIZE(400, 80, 80)};
@@ -393,7 +404,7 @@ static bool try_without_memory(dcsr_multi *devices, const attempt *a, long n)
 
 Test(multi_matrix, is_changed_by_all_devices_or_by_none)
 {
-    dcsr_multi *devices = open_devices(3);
+    dcsr_multi *devices = open_devices(3, 0);
     for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
         long n = 0, step = TEST_EMULATOR ? 5 : 1;
         while (!try_without_memory(devices, &attempts[i], n)) n += step;
@@ -405,12 +416,10 @@ Test(multi_matrix, is_changed_by_all_devices_or_by_none)
 /* One device has less memory than the batch takes there: the ticket says which. */
 Test(multi_matrix, names_the_device_that_has_no_memory)
 {
-    enum { ENTRIES = 1 << 17, WIDE = 1 << 20 };
-    dcsr_multi *devices;
+    enum { ENTRIES = TEST_EMULATOR ? 1 << 19 : 1 << 17, WIDE = 1 << 20 };
+    dcsr_multi *devices = open_devices(2, TEST_EMULATOR ? 1 << 24 : 1 << 21);
     dcsr_multi_matrix *matrix;
     dcsr_ticket *ticket;
-    TEST_OK(dcsr_multi_create(&devices, TEST_EMULATOR ? "cuda:0-1" : "cpu:2",
-                              &(dcsr_multi_options){.threads = 2, .memory_limit = 1 << 21}));
     TEST_OK(dcsr_multi_matrix_create(&matrix, devices, DCSR_FP64, ROWS, WIDE, NULL));
     uint64_t *rows = test_allocate(ENTRIES, sizeof *rows), *cols = test_allocate(ENTRIES, sizeof *cols);
     double *values = test_allocate(ENTRIES, sizeof *values);
@@ -442,7 +451,7 @@ Test(multi_matrix, names_the_device_that_has_no_memory)
 Test(multi_matrix, has_a_limit_for_what_waits)
 {
     enum { BATCHES = 200 };
-    dcsr_multi *devices = open_devices(2);
+    dcsr_multi *devices = open_devices(2, 0);
     for (int refuses = 0; refuses < 2; refuses++) {
         dcsr_multi_matrix *matrix;
         oracle model;
@@ -468,7 +477,7 @@ Test(multi_matrix, ends_with_changes_that_wait)
 {
     enum { BATCHES = 50 };
     for (int ways = 0; ways < 2; ways++) {
-        dcsr_multi *devices = open_devices(2);
+        dcsr_multi *devices = open_devices(2, 0);
         dcsr_multi_matrix *matrix;
         dcsr_ticket *tickets[BATCHES];
         TEST_OK(dcsr_multi_matrix_create(&matrix, devices, DCSR_FP64, ROWS, COLS, NULL));
@@ -497,7 +506,7 @@ Test(multi_matrix, ends_with_changes_that_wait)
 
 Test(multi_matrix, refuses_what_is_wrong)
 {
-    dcsr_multi *devices = open_devices(3);
+    dcsr_multi *devices = open_devices(3, 0);
     dcsr_multi_matrix *matrix = NULL;
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "matrix is NULL",
                  dcsr_multi_matrix_create(NULL, devices, DCSR_FP64, 1, 1, NULL));
