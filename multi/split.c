@@ -1,5 +1,5 @@
-/* split.c: splitting a batch by owner: each thread counts its share of the entries by part, then writes them behind those
- * of the threads before it, so that entries of a part stay in their order. */
+/* split.c: splitting a batch by owner: each thread counts its share of the entries by part, then writes them behind
+ * those of the threads before it, so that entries of a part stay in their order. */
 #include "multi/multi_data.h"
 
 enum { MOST_THREADS = 64 };
