@@ -191,7 +191,8 @@ static dcsr_status begin_result(product *p, uint64_t k)
 {
     const dcsr_vector *before;
     dcsr_vector *made = NULL;
-    if (!p->mask && !p->accum)
+    /* The complement of no mask is true nowhere. */
+    if (!p->mask && !p->accum && !p->desc.mask_complement)
         return dcsr_vector_create(&p->result[k], dcsr_i_multi_context(p->A->devices, k), p->w->type,
                                   p->borders->begin[k + 1] - p->borders->begin[k]);
     DCSR_TRY(by_borders(&before, &made, p, p->w, p->borders, k));

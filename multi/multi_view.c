@@ -67,7 +67,6 @@ dcsr_status dcsr_multi_view_create(dcsr_multi_view **view, dcsr_multi_matrix *ma
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
     created->devices = matrix->devices;
     dcsr_i_multi_retain(created->devices);
-    pthread_mutex_init(&created->lock, NULL);
     dcsr_i_held_version *held[DCSR_MAX_DEVICES] = {NULL};
     dcsr_status status = hold_version(matrix, created, held);
     showing s = {created, held, layout, flags & (DCSR_VIEW_DUPLICATES | DCSR_VIEW_SORTED)};
@@ -88,7 +87,6 @@ void dcsr_multi_view_destroy(dcsr_multi_view *view)
     for (uint64_t k = 0; k < view->rows->parts; k++) dcsr_view_destroy(view->part[k]);
     dcsr_i_borders_release(view->rows);
     dcsr_i_borders_release(view->cols);
-    pthread_mutex_destroy(&view->lock);
     dcsr_i_free(dcsr_i_multi_home(devices), DCSR_I_MATRIX, view, 1, sizeof *view);
     dcsr_i_multi_release(devices);
 }

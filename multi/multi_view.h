@@ -39,9 +39,6 @@ struct dcsr_multi_view {
     dcsr_i_borders *rows, *cols; /* the same for a square matrix */
     dcsr_view *part[DCSR_MAX_DEVICES];
     uint64_t version;
-    /* What the parts of products with this view need of others' vectors: exchange.c, made when it is first asked for. */
-    pthread_mutex_t lock;
-    struct dcsr_i_exchange *exchange;
 };
 
 #endif

@@ -36,7 +36,7 @@ typedef struct dcsr_multi dcsr_multi;
 typedef struct dcsr_multi_options {
     int threads;           /* on the cpu: of all devices together; 0: as dcsr_context_options.threads */
     uint64_t memory_limit; /* bytes that all objects may take on each device; 0: no limit but the machine's */
-    bool through_host;     /* GPUs exchange by way of pinned host memory even where they could do so directly */
+    bool through_host; /* GPUs exchange by way of pinned host memory even where they could do so directly */
 } dcsr_multi_options;
 
 /* Opens the devices that a text names:
@@ -56,10 +56,10 @@ DCSR_API void dcsr_multi_destroy(dcsr_multi *devices);
 
 typedef struct dcsr_multi_info {
     uint64_t devices;
-    dcsr_device device;                        /* of what kind they are */
-    dcsr_context *context[DCSR_MAX_DEVICES];   /* lent: to be asked, and for vectors of a part */
-    bool direct[DCSR_MAX_DEVICES];             /* whether it reads the memory of all others without the host */
-    bool collective;                           /* NCCL was found and is used */
+    dcsr_device device;                      /* of what kind they are */
+    dcsr_context *context[DCSR_MAX_DEVICES]; /* lent: to be asked, and for vectors of a part */
+    bool direct[DCSR_MAX_DEVICES];           /* whether it reads the memory of all others without the host */
+    bool collective;                         /* NCCL was found and is used */
 } dcsr_multi_info;
 DCSR_API dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info);
 
@@ -88,8 +88,8 @@ DCSR_API dcsr_status dcsr_multi_matrix_insert(dcsr_multi_matrix *matrix, uint64_
                                               const uint64_t *cols, const void *values, dcsr_ticket **ticket);
 DCSR_API dcsr_status dcsr_multi_matrix_remove(dcsr_multi_matrix *matrix, uint64_t n, const uint64_t *rows,
                                               const uint64_t *cols, dcsr_ticket **ticket);
-/* Moves borders so that parts have equally many entries; the matrix does so itself where one has a quarter more than its
- * share. Readers go on with the parts that they have. Cost: a copy of the entries that change their device, and of the
+/* Moves borders so that parts have equally many entries; the matrix does so itself where one has a quarter more than
+ * its share. Readers go on with the parts that they have. Cost: a copy of the entries that change their device, and of the
  * parts that lose or get some; memory for these meanwhile. */
 DCSR_API dcsr_status dcsr_multi_matrix_balance(dcsr_multi_matrix *matrix, dcsr_ticket **ticket);
 /* As dcsr_matrix_defragment() on each part. */
@@ -125,7 +125,7 @@ typedef struct dcsr_multi_view_info {
     uint64_t parts;
     uint64_t border[DCSR_MAX_DEVICES + 1];
     uint64_t nnz_of[DCSR_MAX_DEVICES]; /* of each part */
-    double balance;                    /* entries of the largest part, over those of an equal share; 1 is even */
+    double balance; /* entries of the largest part, over those of an equal share; 1 is even */
 } dcsr_multi_view_info;
 DCSR_API dcsr_status dcsr_multi_view_get_info(dcsr_multi_view *view, dcsr_multi_view_info *info);
 /* Lends the view of part k, whose row i is row border[k] + i of the matrix. */
@@ -138,11 +138,11 @@ DCSR_API dcsr_status dcsr_multi_view_get_row(dcsr_multi_view *view, uint64_t row
 
 typedef struct dcsr_multi_vector dcsr_multi_vector;
 
-/* Creates a vector without elements, cut as the rows of the view are (by_columns false), or as its columns: equal shares
- * for those of a matrix that is not square, else as rows. Operations accept vectors with other borders, of an older view
- * say, and move what has to be moved; what they write gets the borders of the view. */
-DCSR_API dcsr_status dcsr_multi_vector_create(dcsr_multi_vector **vector, dcsr_multi_view *like, dcsr_type type,
-                                              bool by_columns);
+/* Creates a vector without elements, cut as the rows of the view are (by_columns false), or as its columns: equal
+ * shares for those of a matrix that is not square, else as rows. Operations accept vectors with other borders, of an
+ * older view say, and move what has to be moved; what they write gets the borders of the view. */
+DCSR_API dcsr_status dcsr_multi_vector_create(dcsr_multi_vector **vector, dcsr_multi_view *like,
+                                              dcsr_type type, bool by_columns);
 DCSR_API void dcsr_multi_vector_destroy(dcsr_multi_vector *vector);
 /* Sets every element to the value; sets all from an array in host memory, of which every element is present; copies all
  * to one, with *missing where there is none. `size` values of the type. */
@@ -156,8 +156,8 @@ DCSR_API dcsr_status dcsr_multi_vector_get(const dcsr_multi_vector *vector, uint
                                            bool *stored);
 DCSR_API dcsr_status dcsr_multi_vector_clear(dcsr_multi_vector *vector);
 DCSR_API dcsr_status dcsr_multi_vector_get_nvals(const dcsr_multi_vector *vector, uint64_t *nvals);
-/* Lends the part on device k, elements *first to *first + its size - 1: for operations on vectors (dcsr/vector_ops.h),
- * which are made part by part. */
+/* Lends the part on device k until the vector is next written, elements *first to *first + its size - 1: for
+ * operations on vectors (dcsr/vector_ops.h), which are made part by part. */
 DCSR_API dcsr_status dcsr_multi_vector_get_part(dcsr_multi_vector *vector, uint64_t k, dcsr_vector **part,
                                                 uint64_t *first);
 
@@ -171,15 +171,19 @@ typedef struct dcsr_multi_report {
     uint64_t bytes;       /* that devices sent to each other */
 } dcsr_multi_report;
 
-/* y = A x, as dcsr_spmv(): x and y have every element, of the type that dcsr_spmv() wants. Each device gets those
- * elements of x that its rows touch. With the same borders the result is the one of a single device, bit for bit.
- * report may be NULL, here and below. */
+/* y = A x, as dcsr_spmv(): x has every element, of the type that dcsr_spmv() wants, and y gets all. Where x was written
+ * at once (by fill, from an array, by this product) it is read where it is, else brought together first. On the cpu the
+ * result is the one of a single device, bit for bit. report may be NULL, here and below. Errors: INVALID_ARGUMENT
+ * (NULL, an element of x is missing, objects of other devices), DIMENSION_MISMATCH, TYPE_MISMATCH, OUT_OF_MEMORY,
+ * CONTEXT_DESTROYED, DEVICE; y is then as it was. Here and below, memory beside the output: that of the output, and of
+ * the input where it has to be brought together. */
 DCSR_API dcsr_status dcsr_multi_spmv(dcsr_multi_vector *y, dcsr_multi_view *A, const dcsr_multi_vector *x,
                                      dcsr_multi_report *report);
 
 /* w<mask> = accum(w, A u) and w<mask> = accum(w, u A): as dcsr_mxv() and dcsr_vxm(). mxv brings u to all devices, as a
  * list or with a bit for each element, whichever is less; vxm merges what devices have computed of all of w, with the
- * semiring's monoid. w, u and the mask belong to one dcsr_multi with A. */
+ * semiring's monoid, in the order of the devices. w, u and the mask belong to one dcsr_multi with A. Errors: as
+ * dcsr_mxv() and dcsr_vxm(). Memory of vxm on each device: what its part gives of all of w. */
 DCSR_API dcsr_status dcsr_multi_mxv(dcsr_multi_vector *w, const dcsr_multi_vector *mask,
                                     const dcsr_binary_op *accum, const dcsr_semiring *semiring,
                                     dcsr_multi_view *A, const dcsr_multi_vector *u, const dcsr_desc *desc,
@@ -189,7 +193,7 @@ DCSR_API dcsr_status dcsr_multi_vxm(dcsr_multi_vector *w, const dcsr_multi_vecto
                                     const dcsr_multi_vector *u, dcsr_multi_view *A, const dcsr_desc *desc,
                                     dcsr_multi_report *report);
 
-/* The reduction of all elements, as dcsr_vector_reduce(): *result keeps its value where there are none. */
+/* The reduction of all elements, as dcsr_vector_reduce(), but *result keeps its value where there are none. */
 DCSR_API dcsr_status dcsr_multi_vector_reduce(void *result, const dcsr_monoid *monoid,
                                               const dcsr_multi_vector *vector);
 
