@@ -47,8 +47,9 @@ typedef struct dcsr_multi_options {
  *      cpu:4               four devices, each with a quarter of the threads
  *
  * "cpu", "cuda" and "auto" are one device. Each device is a context, with a thread of the library's that works for it.
- * *devices is NULL on failure. Errors: INVALID_ARGUMENT (a text of another form, a device named twice: the message shows
- * where), NO_DEVICE (which is not there, and how many are; GPUs of different kinds), NOT_BUILT, OUT_OF_MEMORY, DEVICE. */
+ * *devices is NULL on failure. Errors: INVALID_ARGUMENT (a text of another form, a device named twice: the message
+ * shows where), NO_DEVICE (which is not there, and how many are; GPUs of different kinds), NOT_BUILT, OUT_OF_MEMORY,
+ * DEVICE. */
 DCSR_API dcsr_status dcsr_multi_create(dcsr_multi **devices, const char *text,
                                        const dcsr_multi_options *options);
 /* As dcsr_context_destroy() does for each context: objects that are still held can only be destroyed. */
@@ -67,8 +68,8 @@ DCSR_API dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *i
 
 typedef struct dcsr_multi_matrix dcsr_multi_matrix;
 
-/* Creates an empty matrix. options is for each part as for a matrix; maintain_transpose gives each part its own. Borders
- * are at equal shares of the rows until there are entries. Errors: as dcsr_matrix_create(). */
+/* Creates an empty matrix. options is for each part as for a matrix; maintain_transpose gives each part its own.
+ * Borders are at equal shares of the rows until there are entries. Errors: as dcsr_matrix_create(). */
 DCSR_API dcsr_status dcsr_multi_matrix_create(dcsr_multi_matrix **matrix, dcsr_multi *devices, dcsr_type type,
                                               uint64_t rows, uint64_t cols,
                                               const dcsr_matrix_options *options);
@@ -89,8 +90,8 @@ DCSR_API dcsr_status dcsr_multi_matrix_insert(dcsr_multi_matrix *matrix, uint64_
 DCSR_API dcsr_status dcsr_multi_matrix_remove(dcsr_multi_matrix *matrix, uint64_t n, const uint64_t *rows,
                                               const uint64_t *cols, dcsr_ticket **ticket);
 /* Moves borders so that parts have equally many entries; the matrix does so itself where one has a quarter more than
- * its share. Readers go on with the parts that they have. Cost: a copy of the entries that change their device, and of the
- * parts that lose or get some; memory for these meanwhile. */
+ * its share. Readers go on with the parts that they have. Cost: a copy of the entries that change their device, and of
+ * the parts that lose or get some; memory for these meanwhile. */
 DCSR_API dcsr_status dcsr_multi_matrix_balance(dcsr_multi_matrix *matrix, dcsr_ticket **ticket);
 /* As dcsr_matrix_defragment() on each part. */
 DCSR_API dcsr_status dcsr_multi_matrix_defragment(dcsr_multi_matrix *matrix, dcsr_defragment_scope scope,

@@ -10,6 +10,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if TEST_EMULATOR
+#include "tests/simt/simt_control.h"
+#endif
+
+enum { MOST_DEVICES = TEST_EMULATOR ? 3 : 5 };
+
+static void set_devices(void)
+{
+#if TEST_EMULATOR
+    simt_set_devices(MOST_DEVICES);
+#endif
+}
+
+TestSuite(multi_products, .init = set_devices);
 
 /* The same matrix and vectors on one device and on several. */
 typedef struct pair {
@@ -31,8 +45,8 @@ typedef struct vectors {
 static pair open_pair(test_random *random, uint64_t devices, uint64_t rows, uint64_t cols, size_t n)
 {
     pair p = {.context = test_context(2), .rows = rows, .cols = cols};
-    char text[16];
-    snprintf(text, sizeof text, "cpu:%d", (int)devices);
+    char text[32];
+    snprintf(text, sizeof text, TEST_EMULATOR ? "cuda:0-%d" : "cpu:%d", (int)devices - TEST_EMULATOR);
     p.matrix = test_matrix(p.context, DCSR_INT64, rows, cols, DCSR_POLICY_LAST);
     uint64_t *row = test_allocate(n, sizeof *row), *col = test_allocate(n, sizeof *col);
     int64_t *value = test_allocate(n, sizeof *value);
@@ -144,7 +158,8 @@ static dcsr_status multiply(pair *p, vectors *w, const vectors *mask, const dcsr
 
 static pair random_pair(test_random *random)
 {
-    const uint64_t devices = 1 + test_random_below(random, 5), rows = 1 + test_random_below(random, 150),
+    const uint64_t devices = 1 + test_random_below(random, MOST_DEVICES),
+                   rows = 1 + test_random_below(random, 150),
                    cols = test_random_once_in(random, 2) ? rows : 1 + test_random_below(random, 150);
     return open_pair(random, devices, rows, cols, test_random_below(random, 900));
 }
