@@ -1,8 +1,8 @@
 /* multi.h: one matrix on several devices.
  *
- * A matrix is cut into parts, ranges of rows with about equally many entries, and each device has one. What is done with
- * it is done by all devices at once: batches are split by owner and inserted everywhere, products read their part of
- * the rows, and vectors are cut where rows are.
+ * A matrix is cut into parts, ranges of rows with about equally many entries, and each device has one. What is done
+ * with it is done by all devices at once: batches are split by owner and inserted everywhere, products read their part
+ * of the rows, and vectors are cut where rows are.
  *
  *      dcsr_multi *devices;                                     devices   0       1       2       3
  *      dcsr_multi_create(&devices, "cuda:0-3", NULL);                  +-----+-------+----+-----------+
@@ -11,8 +11,8 @@
  *      dcsr_multi_view_create(&view, A, ...);                          +-----+-------+----+-----------+
  *      dcsr_multi_spmv(y, view, x);                            borders 0     b1      b2   b3          rows
  *
- * A device is a GPU, or a share of the processor's threads (those of a NUMA node, by default). All of one dcsr_multi are
- * of one kind. docs/MULTI.md says how parts, versions and communication work.
+ * A device is a GPU, or a share of the processor's threads (those of a NUMA node, by default). All of one dcsr_multi
+ * are of one kind. docs/MULTI.md says how parts, versions and communication work.
  *
  * Names, ownership, errors and threads are as for one device: dcsr/matrix.h, dcsr/view.h, dcsr/vector.h. A call that
  * fails on one device fails as a whole, leaves everything as it was, and names the device. */
