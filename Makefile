@@ -195,8 +195,8 @@ $(1)/tests/differential: $(call objects,$(1),$(wildcard tests/peers/*.c)) $(1)/l
 
 -include $(shell find $(1)/obj -name '*.d' 2>/dev/null)
 endef
-# Lines are all that a report wants of -g, and the rest takes a fifth of the time. ASAN with the instructions of ARCH, so
-# that kernels for them are looked at too.
+# Lines are all that a report wants of -g, and the rest takes a fifth of the time. ASAN with the instructions of ARCH,
+# so that kernels for them are looked at too.
 ASAN := -O1 -g1 $(MARCH) -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 TSAN := -O1 -g1 -fno-omit-frame-pointer -fsanitize=thread
 SIMT := -O2 -g1

@@ -1,7 +1,7 @@
 /* bench_choice.c: what choosing a kernel costs: the features of a matrix, in products with it, and a choice by them.
  *
- * Features are computed anew each time, for a version of their own; a choice is made by the model in use among the kernels
- * that are there. */
+ * Features are computed anew each time, for a version of their own; a choice is made by the model in use among the
+ * kernels that are there. */
 #include "bench/harness.h"
 #include "bench/inputs.h"
 #include "ops/choice/choice.h"

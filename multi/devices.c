@@ -26,7 +26,6 @@ struct dcsr_multi {
     _Atomic uint64_t references;
     uint64_t count, started; /* devices; those whose threads run */
     dcsr_device device;
-    bool through_host;
     dcsr_context *home;
     pthread_mutex_t turn; /* of who has a round run */
     pthread_mutex_t lock; /* for what follows */
@@ -200,7 +199,6 @@ dcsr_status dcsr_multi_create(dcsr_multi **devices, const char *text, const dcsr
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
     atomic_init(&created->references, 1);
     created->count = named.count;
-    created->through_host = options->through_host;
     pthread_mutex_init(&created->turn, NULL);
     pthread_mutex_init(&created->lock, NULL);
     pthread_cond_init(&created->begun, NULL);
@@ -282,11 +280,6 @@ dcsr_context *dcsr_i_multi_home(const dcsr_multi *devices)
     return devices->home;
 }
 
-bool dcsr_i_multi_through_host(const dcsr_multi *devices)
-{
-    return devices->through_host;
-}
-
 dcsr_status dcsr_i_multi_check(const dcsr_multi *devices)
 {
     if (!devices)
@@ -309,9 +302,6 @@ dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info)
     memset(info, 0, sizeof *info);
     info->devices = devices->count;
     info->device = devices->device;
-    for (uint64_t k = 0; k < devices->count; k++) {
-        info->context[k] = devices->worker[k].context;
-        info->direct[k] = devices->device == DCSR_DEVICE_CPU;
-    }
+    for (uint64_t k = 0; k < devices->count; k++) info->context[k] = devices->worker[k].context;
     return DCSR_OK;
 }

@@ -31,8 +31,6 @@ dcsr_context *dcsr_i_multi_context(const dcsr_multi *devices, uint64_t k);
 /* A context on the cpu, without a limit, for what belongs to no device. It is closed before the devices are, so that
  * what joins it (dcsr_i_context_join) may still have them run tasks while it is closed. */
 dcsr_context *dcsr_i_multi_home(const dcsr_multi *devices);
-/* Whether devices exchange by way of host memory even where they could do so directly. */
-bool dcsr_i_multi_through_host(const dcsr_multi *devices);
 /* "device 2 (cuda:5)", for messages. */
 const char *dcsr_i_multi_name(const dcsr_multi *devices, uint64_t k);
 /* DCSR_OK, or INVALID_ARGUMENT for NULL, CONTEXT_DESTROYED, DEVICE where one has failed, which the message names. */

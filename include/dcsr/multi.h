@@ -36,7 +36,6 @@ typedef struct dcsr_multi dcsr_multi;
 typedef struct dcsr_multi_options {
     int threads;           /* on the cpu: of all devices together; 0: as dcsr_context_options.threads */
     uint64_t memory_limit; /* bytes that all objects may take on each device; 0: no limit but the machine's */
-    bool through_host; /* GPUs exchange by way of pinned host memory even where they could do so directly */
 } dcsr_multi_options;
 
 /* Opens the devices that a text names:
@@ -59,8 +58,6 @@ typedef struct dcsr_multi_info {
     uint64_t devices;
     dcsr_device device;                      /* of what kind they are */
     dcsr_context *context[DCSR_MAX_DEVICES]; /* lent: to be asked, and for vectors of a part */
-    bool direct[DCSR_MAX_DEVICES];           /* whether it reads the memory of all others without the host */
-    bool collective;                         /* NCCL was found and is used */
 } dcsr_multi_info;
 DCSR_API dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info);
 

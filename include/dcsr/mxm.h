@@ -1,4 +1,4 @@
-/* mxm.h: sparse matrix times sparse matrix, over any semiring; and R A P.
+/* mxm.h: products of matrices: sparse times sparse over any semiring, R A P, and the Kronecker product.
  *
  *      C<mask> = accum(C, A B)     (A B)[i][j] = sum of A[i][k] * B[k][j] over all k where both have entries
  */
@@ -70,6 +70,17 @@ DCSR_API dcsr_status dcsr_mxm(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary
  * of R, A or P. */
 DCSR_API dcsr_status dcsr_rap(dcsr_matrix *C, dcsr_view *R, dcsr_view *A, dcsr_view *P,
                               const dcsr_desc *desc);
+
+/* C<mask> = accum(C, T), T[i m + k, j n + l] = op(A[i,j], B[k,l]), where B is m x n: the Kronecker product.
+ *
+ * C is (rows of A) m x (columns of A) n. dcsr/desc.h says what mask and accum do; desc->transpose_a and
+ * transpose_b take transposes. If C is pattern-only the operator is not applied.
+ *
+ * Errors and threads as in dcsr/apply.h; TOO_LARGE if the product has more rows or columns than a matrix can
+ * have. Cost: O(nnz(A) nnz(B)). */
+DCSR_API dcsr_status dcsr_kronecker(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
+                                    const dcsr_binary_op *op, dcsr_view *A, dcsr_view *B,
+                                    const dcsr_desc *desc);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 /* kronecker.c: the Kronecker product, row by row: row i m + k of it is row k of B once for each entry of row
  * i of A. */
-#include <dcsr/kronecker.h>
+#include <dcsr/mxm.h>
 #include "ops/matrix/matrix_ops_cuda.h"
 #include "ops/matrix/write_matrix.h"
 #include "ops/rows/row_block.h"

@@ -1,5 +1,5 @@
 /* matrix_ops_cuda.h: operations whose result is a matrix, on a device (internal): what apply.h, select.h,
- * ewise.h, transpose.h, extract.h, assign.h, kronecker.h and matrix_add.h say, for arguments that have been checked
+ * ewise.h, transpose.h, extract.h, assign.h, mxm.h and matrix_add.h say, for arguments that have been checked
  * and operators that are built in.
  *
  * Errors: those of dcsr_i_cuda_matrix_run(). */

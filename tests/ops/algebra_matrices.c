@@ -1,7 +1,7 @@
 /* algebra_matrices.c: the operations on matrices one by one, for the oracle. */
 #include <dcsr/apply.h>
 #include <dcsr/ewise.h>
-#include <dcsr/kronecker.h>
+#include <dcsr/mxm.h>
 #include <dcsr/matrix_add.h>
 #include <dcsr/reduce.h>
 #include <dcsr/select.h>

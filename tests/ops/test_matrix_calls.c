@@ -4,7 +4,7 @@
 #include <dcsr/assign.h>
 #include <dcsr/ewise.h>
 #include <dcsr/extract.h>
-#include <dcsr/kronecker.h>
+#include <dcsr/mxm.h>
 #include <dcsr/matrix_add.h>
 #include <dcsr/reduce.h>
 #include <dcsr/select.h>

@@ -3,7 +3,7 @@
 #include <dcsr/apply.h>
 #include <dcsr/assign.h>
 #include <dcsr/extract.h>
-#include <dcsr/kronecker.h>
+#include <dcsr/mxm.h>
 #include <dcsr/matrix_add.h>
 #include "ops/algebra/operator.h"
 #include <dcsr/select.h>

@@ -2,7 +2,7 @@
  * options, against the same place by place. */
 #include <dcsr/assign.h>
 #include <dcsr/extract.h>
-#include <dcsr/kronecker.h>
+#include <dcsr/mxm.h>
 #include "tests/support/support_cases.h"
 
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include <dcsr/assign.h>
 #include <dcsr/ewise.h>
 #include <dcsr/extract.h>
-#include <dcsr/kronecker.h>
 #include <dcsr/matrix_add.h>
 #include <dcsr/mxm.h>
 #include <dcsr/select.h>
