@@ -15,7 +15,7 @@ static void for_each_device(void (*test)(dcsr_context *))
     TEST_OK(dcsr_context_create(&on, &options));
     test(on);
     test_close(on);
-    if (!dcsr_i_device_gpu || !dcsr_i_device_gpu->is_usable()) return;
+    if (!dcsr_i_device_gpu || !dcsr_i_device_gpu->is_usable(0)) return;
     options.device = DCSR_DEVICE_CUDA;
     TEST_OK(dcsr_context_create(&on, &options));
     test(on);
