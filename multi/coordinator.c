@@ -5,8 +5,8 @@
  * all of the next one afterwards. */
 #include "multi/multi_data.h"
 
-/* Small batches that wait are applied together, up to so many entries. */
-enum { SMALL_BATCH = 1 << 15, JOINED_ENTRIES = 1 << 20 };
+/* Batches that wait are applied together, up to so many entries. */
+enum { JOINED_ENTRIES = 1 << 20 };
 
 dcsr_status dcsr_i_multi_blame(const dcsr_multi_matrix *matrix, uint64_t k, dcsr_status status)
 {
@@ -242,9 +242,7 @@ static dcsr_i_multi_change *take(dcsr_multi_matrix *matrix)
     dcsr_i_multi_change *first = matrix->first, *end = first->next;
     const bool batch = first->kind == DCSR_I_INSERT || first->kind == DCSR_I_REMOVE;
     uint64_t n = first->batch.n;
-    for (; batch && n <= SMALL_BATCH && end && end->kind == first->kind && end->batch.n <= SMALL_BATCH &&
-           n + end->batch.n <= JOINED_ENTRIES;
-         end = end->next)
+    for (; batch && end && end->kind == first->kind && n + end->batch.n <= JOINED_ENTRIES; end = end->next)
         n += end->batch.n;
     matrix->first = end;
     if (!end) matrix->last = NULL;

@@ -120,14 +120,42 @@ static void append(dcsr_i_split *all, const dcsr_i_split *batch)
     all->offset[0] += batch->n;
 }
 
+/* Batches split at the same borders, one behind the other in each part. */
+static void concatenate(dcsr_i_split *split, const dcsr_i_multi_change *first, const dcsr_i_multi_change *end)
+{
+    const size_t size = split->value_size;
+    uint64_t to = 0;
+    for (uint64_t k = 0; k < split->borders->parts; k++) {
+        split->offset[k] = to;
+        for (const dcsr_i_multi_change *c = first; c != end; c = c->next) {
+            const uint64_t from = c->batch.offset[k], n = c->batch.offset[k + 1] - from;
+            memcpy(split->rows + to, c->batch.rows + from, n * sizeof *split->rows);
+            memcpy(split->cols + to, c->batch.cols + from, n * sizeof *split->cols);
+            if (size) memcpy(split->values + to * size, c->batch.values + from * size, n * size);
+            to += n;
+        }
+    }
+    split->offset[split->borders->parts] = to;
+}
+
 /* Entries of one row have one owner, so that those of a batch are in an order that gives the same as theirs. */
 dcsr_status dcsr_i_split_join(dcsr_i_split *split, const dcsr_multi_matrix *matrix,
                               const dcsr_i_multi_change *first, const dcsr_i_multi_change *end)
 {
     dcsr_i_split all = {.context = matrix->home, .value_size = first->batch.value_size};
     uint64_t n = 0;
-    for (const dcsr_i_multi_change *c = first; c != end; c = c->next) n += c->batch.n;
+    bool alike = true;
+    for (const dcsr_i_multi_change *c = first; c != end; c = c->next) {
+        n += c->batch.n;
+        alike = alike && c->batch.borders == matrix->row_borders;
+    }
     DCSR_TRY(take_memory(&all, n));
+    if (alike) {
+        all.borders = dcsr_i_borders_hold(matrix->row_borders);
+        concatenate(&all, first, end);
+        *split = all;
+        return DCSR_OK;
+    }
     for (const dcsr_i_multi_change *c = first; c != end; c = c->next) append(&all, &c->batch);
     const dcsr_i_entries e = {
         .call = "joining batches", .n = n, .rows = all.rows, .cols = all.cols, .values = all.values};
