@@ -220,6 +220,14 @@ DCSR_API dcsr_status dcsr_multi_bfs(int32_t *level, dcsr_bfs_result *result, dcs
 DCSR_API dcsr_status dcsr_multi_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_multi_view *A,
                                          const dcsr_pagerank_options *options);
 
+/* Weakly connected components, as dcsr_components(), with its result: the least label spreads along edges. component or
+ * result may be NULL, not both. With options->symmetric a round is an mxv, else an mxv and a vxm, of the vertices whose
+ * label has just fallen. Cost: O(n + m) a round, less where few have; there are as many rounds as the longest of the
+ * shortest paths from the least vertex of a component has edges, and one. So this is for graphs of small diameter.
+ * Memory: 22 n bytes. */
+DCSR_API dcsr_status dcsr_multi_components(uint32_t *component, dcsr_components_result *result,
+                                           dcsr_multi_view *A, const dcsr_graph_options *options);
+
 typedef struct dcsr_multi_cg_options {
     double tolerance;        /* of the residual, to stop at; 0: 1e-8 */
     uint64_t max_iterations; /* 0: 1000 */

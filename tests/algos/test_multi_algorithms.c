@@ -107,11 +107,7 @@ static void insert_shape(const pair *p, test_random *random, shape which, bool s
 static void share(pair *p, uint64_t devices)
 {
     char text[32];
-    snprintf(text, sizeof text, "cpu:%d", (int)devices);
-#if TEST_EMULATOR
-    simt_set_devices((int)devices);
-    snprintf(text, sizeof text, "cuda:all");
-#endif
+    snprintf(text, sizeof text, TEST_EMULATOR ? "cuda:0-%d" : "cpu:%d", (int)devices - TEST_EMULATOR);
     TEST_OK(dcsr_matrix_wait(p->matrix));
     p->view = test_view(p->matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
     TEST_OK(dcsr_multi_create(&p->devices, text, &(dcsr_multi_options){.threads = 2}));
@@ -253,6 +249,31 @@ Test(multi_algorithms, pagerank_stops_after_as_many_iterations_as_it_may)
     close_pair(&p);
 }
 
+/* ---- Components ---- */
+
+static void compare_components(pair *p, test_random *random, bool symmetric)
+{
+    uint32_t *one = test_allocate(p->n, sizeof *one), *many = test_allocate(p->n, sizeof *many);
+    (void)random;
+    for (int i = 0; i < 2; i++) {
+        const dcsr_graph_options o = {.symmetric = symmetric && i};
+        dcsr_components_result a, b;
+        TEST_OK(dcsr_components(one, &a, p->view, &o));
+        TEST_OK(dcsr_multi_components(many, i ? NULL : &b, p->multi, i ? &o : NULL));
+        if (i) TEST_OK(dcsr_multi_components(NULL, &b, p->multi, &o));
+        cr_assert(!memcmp(one, many, p->n * sizeof *one));
+        cr_assert_eq(a.components, b.components);
+        cr_assert_eq(a.largest, b.largest);
+        cr_assert_eq(a.largest_name, b.largest_name);
+    }
+    free(one), free(many);
+}
+
+Test(multi_algorithms, components_are_those_of_one_device)
+{
+    for_all_graphs(compare_components);
+}
+
 /* ---- Conjugate gradients ---- */
 
 /* Weights of the graph as conductances: row sums on the diagonal, and something more. */
@@ -376,6 +397,8 @@ Test(multi_algorithms, bad_arguments_are_refused)
     memset(weights, 0, sizeof weights);
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "sum of personal is 0",
                  dcsr_multi_pagerank(rank, NULL, p.multi, &personal));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "give one of them",
+                 dcsr_multi_components(NULL, NULL, p.multi, NULL));
     TEST_REFUSED(DCSR_ERROR_TYPE_MISMATCH, "A is int32", dcsr_multi_cg(rank, NULL, p.multi, weights, NULL));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "b is NULL", dcsr_multi_cg(rank, NULL, p.multi, NULL, NULL));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "tolerance",
