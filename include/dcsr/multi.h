@@ -19,6 +19,7 @@
 #ifndef DCSR_MULTI_H
 #define DCSR_MULTI_H
 
+#include <dcsr/bfs.h>
 #include <dcsr/desc.h>
 
 #ifdef __cplusplus
@@ -194,6 +195,59 @@ DCSR_API dcsr_status dcsr_multi_vxm(dcsr_multi_vector *w, const dcsr_multi_vecto
 /* The reduction of all elements, as dcsr_vector_reduce(), but *result keeps its value where there are none. */
 DCSR_API dcsr_status dcsr_multi_vector_reduce(void *result, const dcsr_monoid *monoid,
                                               const dcsr_multi_vector *vector);
+
+/* ---- Algorithms ----
+ *
+ * As those of dcsr/graph.h, with the same options and results, on all devices: products are made by all of them at
+ * once, the rest part by part by the calling thread. The arrays are the caller's, in host memory, with an element for
+ * each vertex. After an error they are as they were, and so is the result; but an array that is copied from a device
+ * that fails meanwhile (DEVICE) may hold some elements. Views of any layout; any number of threads may work on one.
+ *
+ * Errors of all: INVALID_ARGUMENT (NULL, an option out of range), DIMENSION_MISMATCH (not square), INDEX_OUT_OF_RANGE
+ * (a source that is no vertex), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE. In costs n is the number of vertices and m
+ * that of edges; memory is that of all devices together, without what products take (see above). */
+
+/* Levels of a breadth-first search, as dcsr_bfs(): -1 for what is not reached. A vxm a level, with the vertices that
+ * have one as its complemented mask; a device pushes or pulls as its product chooses. result may be NULL. Cost:
+ * O(n + m), and each level a merge of the devices' lists and at worst a pass over n elements. Memory: 6 n bytes. */
+DCSR_API dcsr_status dcsr_multi_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_multi_view *A,
+                                    uint64_t source);
+
+/* PageRank, as dcsr_pagerank(), with ranks that agree with its within the tolerance: here all is fp64, and
+ * options->adaptive changes nothing. With options->symmetric an iteration is an mxv, which has nothing to merge, else a
+ * vxm. Ranks depend on the borders, by rounding. result may be NULL. Errors: also INVALID_ARGUMENT for a weight that is
+ * negative, infinite or NaN. Cost: O(n + m) an iteration. Memory: 56 n bytes. */
+DCSR_API dcsr_status dcsr_multi_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_multi_view *A,
+                                         const dcsr_pagerank_options *options);
+
+/* Weakly connected components, as dcsr_components(), with its result: the least label spreads along edges. component or
+ * result may be NULL, not both. With options->symmetric a round is an mxv, else an mxv and a vxm, of the vertices whose
+ * label has just fallen. Cost: O(n + m) a round, less where few have; there are as many rounds as the longest of the
+ * shortest paths from the least vertex of a component has edges, and one. So this is for graphs of small diameter.
+ * Memory: 22 n bytes. */
+DCSR_API dcsr_status dcsr_multi_components(uint32_t *component, dcsr_components_result *result,
+                                           dcsr_multi_view *A, const dcsr_graph_options *options);
+
+typedef struct dcsr_multi_cg_options {
+    double tolerance;        /* of the residual, to stop at; 0: 1e-8 */
+    uint64_t max_iterations; /* 0: 1000 */
+    bool jacobi;             /* precondition with the diagonal, of which every entry must be above 0 */
+} dcsr_multi_cg_options;
+
+typedef struct dcsr_multi_cg_result {
+    uint64_t iterations;
+    double residual; /* |b - A x| / |b|, as it was updated on the way; 0 if b is 0 */
+    bool converged;  /* to the tolerance, within max_iterations */
+    bool indefinite; /* it met a p with p A p not above 0: A is not positive definite */
+} dcsr_multi_cg_result;
+
+/* Solves A x = b by conjugate gradients (Hestenes, Stiefel 1952); A is fp64, symmetric and positive definite, which is
+ * not checked beyond `indefinite`. x is where to start, and becomes the solution, or as far as it came: not converged
+ * is no error. result may be NULL. Errors: also TYPE_MISMATCH (not fp64), INVALID_ARGUMENT (options->jacobi and a
+ * diagonal that is not all above 0). Cost: an iteration is a dcsr_multi_spmv(), three sums and three updates, O(n + m).
+ * Memory: 40 n bytes, with jacobi 56 n, and the diagonal as a matrix for a while. */
+DCSR_API dcsr_status dcsr_multi_cg(double *x, dcsr_multi_cg_result *result, dcsr_multi_view *A,
+                                   const double *b, const dcsr_multi_cg_options *options);
 
 #ifdef __cplusplus
 }

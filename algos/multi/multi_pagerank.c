@@ -1,0 +1,167 @@
+/* multi_pagerank.c: PageRank on several devices, as dcsr_pagerank() defines it:
+ *
+ *      handed = rank / out-degree                              part by part; none of a vertex without edges
+ *      sum = handed A                                          by all devices
+ *      rank' = (1 - d + d lost) portion + d sum                part by part
+ *
+ * where lost is the rank of vertices without edges. If A is symmetric its rows lead to a vertex as well as from it, and
+ * the sum is A handed, for which no terms have to be merged. All is fp64. */
+#include "algos/multi/multi_work.h"
+#include <dcsr/extend.h>
+#include <dcsr/vector_ops.h>
+#include <math.h>
+
+typedef struct walk {
+    dcsr_i_multi_work w;
+    dcsr_pagerank_options o;
+    dcsr_multi_vector *rank, *next, *sum, *handed, *degree, *portion, *scratch;
+} walk;
+
+static const dcsr_binary_op *binary(dcsr_binary_name name)
+{
+    return dcsr_binary_op_of(name, DCSR_FP64);
+}
+
+static dcsr_status check(const dcsr_pagerank_options *o)
+{
+    const char *wrong = !(o->damping >= 0 && o->damping <= 1) ? "damping is not between 0 and 1"
+                        : !(o->tolerance >= 0)                ? "tolerance is negative or not a number"
+                        : o->max_iterations < 0               ? "max_iterations is negative"
+                                                              : NULL;
+    return wrong ? dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_multi_pagerank: %s", wrong) : DCSR_OK;
+}
+
+/* How chance is shared out: evenly, or by weights. */
+static void make_portions(walk *p)
+{
+    dcsr_i_multi_work *w = &p->w;
+    const double *weights = p->o.personal;
+    double all = 0, even = 1 / (double)w->n;
+    if (w->status) return;
+    if (!weights) {
+        w->status = dcsr_multi_vector_fill(p->portion, &even);
+        return;
+    }
+    for (uint64_t v = 0; v < w->n && !w->status; v++) {
+        all += weights[v];
+        if (!(weights[v] >= 0) || isinf(weights[v]))
+            w->status =
+                dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                 "dcsr_multi_pagerank: personal[%llu] is %g; give finite weights from 0 on",
+                                 (unsigned long long)v, weights[v]);
+    }
+    if (!w->status && w->n && !(all > 0 && !isinf(all)))
+        w->status =
+            dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                             "dcsr_multi_pagerank: the sum of personal is %g; give a weight above 0", all);
+    if (!w->status) w->status = dcsr_multi_vector_from_array(p->portion, weights);
+    for (uint64_t k = 0; k < w->parts; k++) {
+        dcsr_vector *part = dcsr_i_multi_part(w, p->portion, k);
+        if (!w->status)
+            w->status = dcsr_vector_apply_second(part, NULL, NULL, binary(DCSR_BINARY_DIV), part, &all, NULL);
+    }
+}
+
+/* Out-degrees, where there are edges: the rows' sums over plus-pair. */
+static void count_out(walk *p)
+{
+    dcsr_i_multi_work *w = &p->w;
+    const double one = 1;
+    if (!w->status) w->status = dcsr_multi_vector_fill(p->scratch, &one);
+    if (!w->status)
+        w->status = dcsr_multi_mxv(p->degree, NULL, NULL, dcsr_semiring_of(DCSR_PLUS_PAIR, DCSR_FP64), w->A,
+                                   p->scratch, NULL, NULL);
+}
+
+/* What vertices hand on with their rank; returns the rank of those without edges. */
+static double hand_on(walk *p)
+{
+    dcsr_i_multi_work *w = &p->w;
+    const dcsr_desc elsewhere = {.mask_complement = true, .mask_structure = true, .replace = true};
+    for (uint64_t k = 0; k < w->parts; k++) {
+        dcsr_vector *rank = dcsr_i_multi_part(w, p->rank, k), *degree = dcsr_i_multi_part(w, p->degree, k),
+                    *handed = dcsr_i_multi_part(w, p->handed, k), *lost = dcsr_i_multi_part(w, p->scratch, k);
+        if (!w->status)
+            w->status =
+                dcsr_vector_ewise_mult(handed, NULL, NULL, binary(DCSR_BINARY_DIV), rank, degree, NULL);
+        if (!w->status)
+            w->status = dcsr_vector_apply(lost, degree, NULL,
+                                          dcsr_unary_op_of(DCSR_UNARY_IDENTITY, DCSR_FP64), rank, &elsewhere);
+    }
+    return dcsr_i_multi_sum(w, p->scratch);
+}
+
+/* New ranks from what was handed on; returns by how much they differ from the old. */
+static double make_ranks(walk *p, double lost)
+{
+    dcsr_i_multi_work *w = &p->w;
+    const double damping = p->o.damping, chance = 1 - damping + damping * lost;
+    for (uint64_t k = 0; k < w->parts; k++) {
+        dcsr_vector *rank = dcsr_i_multi_part(w, p->rank, k), *next = dcsr_i_multi_part(w, p->next, k),
+                    *sum = dcsr_i_multi_part(w, p->sum, k), *portion = dcsr_i_multi_part(w, p->portion, k),
+                    *change = dcsr_i_multi_part(w, p->scratch, k);
+        const dcsr_binary_op *times = binary(DCSR_BINARY_TIMES), *plus = binary(DCSR_BINARY_PLUS);
+        if (!w->status) w->status = dcsr_vector_apply_first(next, NULL, NULL, times, &chance, portion, NULL);
+        if (!w->status) w->status = dcsr_vector_apply_first(next, NULL, plus, times, &damping, sum, NULL);
+        if (!w->status)
+            w->status =
+                dcsr_vector_ewise_mult(change, NULL, NULL, binary(DCSR_BINARY_MINUS), next, rank, NULL);
+        if (!w->status)
+            w->status = dcsr_vector_apply(change, NULL, NULL, dcsr_unary_op_of(DCSR_UNARY_ABS, DCSR_FP64),
+                                          change, NULL);
+    }
+    dcsr_multi_vector *before = p->rank;
+    p->rank = p->next;
+    p->next = before;
+    return dcsr_i_multi_sum(w, p->scratch);
+}
+
+static void iterate(walk *p, dcsr_pagerank_result *found)
+{
+    dcsr_i_multi_work *w = &p->w;
+    *found =
+        (dcsr_pagerank_result){.converged = !w->n, .dangling = w->n - dcsr_i_multi_count_of(w, p->degree)};
+    while (!w->status && !found->converged && found->iterations < p->o.max_iterations) {
+        const double lost = hand_on(p);
+        if (!w->status)
+            w->status =
+                p->o.symmetric
+                    ? dcsr_multi_mxv(p->sum, NULL, NULL, dcsr_semiring_of(DCSR_PLUS_SECOND, DCSR_FP64), w->A,
+                                     p->handed, NULL, NULL)
+                    : dcsr_multi_vxm(p->sum, NULL, NULL, dcsr_semiring_of(DCSR_PLUS_FIRST, DCSR_FP64),
+                                     p->handed, w->A, NULL, NULL);
+        found->change = make_ranks(p, lost);
+        found->iterations++;
+        found->converged = found->change <= p->o.tolerance;
+    }
+}
+
+dcsr_status dcsr_multi_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_multi_view *A,
+                                const dcsr_pagerank_options *options)
+{
+    walk p = {.o = options ? *options : (dcsr_pagerank_options){0}};
+    dcsr_pagerank_result found;
+    if (!rank)
+        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                "dcsr_multi_pagerank: rank is NULL; give an array");
+    dcsr_status status = check(&p.o);
+    if (status) return status;
+    if (!(p.o.damping > 0)) p.o.damping = 0.85;
+    if (!(p.o.tolerance > 0)) p.o.tolerance = 1e-6;
+    if (!p.o.max_iterations) p.o.max_iterations = 100;
+    dcsr_i_multi_work_open(&p.w, A, "dcsr_multi_pagerank");
+    dcsr_multi_vector **const each[] = {&p.rank,   &p.next,    &p.sum,    &p.handed,
+                                        &p.degree, &p.portion, &p.scratch};
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) *each[i] = dcsr_i_multi_take(&p.w, DCSR_FP64);
+    make_portions(&p);
+    count_out(&p);
+    for (uint64_t k = 0; k < p.w.parts; k++) {
+        dcsr_vector *to = dcsr_i_multi_part(&p.w, p.rank, k),
+                    *portion = dcsr_i_multi_part(&p.w, p.portion, k);
+        if (!p.w.status) p.w.status = dcsr_vector_assign(to, NULL, NULL, portion, NULL, NULL);
+    }
+    iterate(&p, &found);
+    if (!p.w.status) p.w.status = dcsr_multi_vector_to_array(p.rank, &(double){0}, rank);
+    if (!p.w.status && result) *result = found;
+    return dcsr_i_multi_work_close(&p.w);
+}

@@ -1,0 +1,408 @@
+/* test_multi_algorithms.c: algorithms on several devices beside those of one, on graphs of all shapes. */
+#include "dcsr/base/alloc.h"
+#include "tests/support/support.h"
+#include <dcsr/multi.h>
+#include <dcsr/spmv.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#if TEST_EMULATOR
+#include "tests/simt/simt_control.h"
+#endif
+
+enum { MOST_DEVICES = TEST_EMULATOR ? 3 : 5 };
+
+static void set_devices(void)
+{
+#if TEST_EMULATOR
+    simt_set_devices(MOST_DEVICES);
+#endif
+}
+
+TestSuite(multi_algorithms, .init = set_devices);
+
+typedef enum shape { NO_EDGE, LOOPS, TWO, PATH, STAR, TO_CENTRE, APART, SPARSE, DENSE, GRID, SHAPES } shape;
+
+/* The same matrix on one device and on several. */
+typedef struct pair {
+    dcsr_context *context;
+    dcsr_matrix *matrix;
+    dcsr_view *view;
+    dcsr_multi *devices;
+    dcsr_multi_matrix *parts;
+    dcsr_multi_view *multi;
+    uint64_t n;
+} pair;
+
+static void edge(const pair *p, uint64_t u, uint64_t v, double value)
+{
+    TEST_OK(dcsr_matrix_insert(p->matrix, 1, &u, &v, &value, NULL));
+}
+
+static double weight(test_random *random)
+{
+    return (double)(1 + test_random_below(random, 20)) / 4;
+}
+
+static void both_ways(const pair *p, test_random *random, uint64_t u, uint64_t v)
+{
+    const double value = weight(random);
+    edge(p, u, v, value);
+    edge(p, v, u, value);
+}
+
+static void random_edges(const pair *p, test_random *random, uint64_t count, uint64_t below, bool symmetric)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t u = test_random_below(random, below), v = test_random_below(random, below);
+        if (symmetric)
+            both_ways(p, random, u, v);
+        else
+            edge(p, u, v, weight(random));
+    }
+}
+
+static void insert_shape(const pair *p, test_random *random, shape which, bool symmetric)
+{
+    const uint64_t n = p->n;
+    switch (which) {
+    case LOOPS:
+        for (uint64_t v = 0; v < n; v += 2) edge(p, v, v, 1);
+        break;
+    case TWO:
+        both_ways(p, random, 0, 1);
+        break;
+    case PATH:
+    case STAR:
+    case TO_CENTRE:
+        for (uint64_t v = 1; v < n; v++) {
+            const uint64_t u = which == PATH ? v - 1 : 0;
+            if (symmetric)
+                both_ways(p, random, u, v);
+            else
+                edge(p, which == TO_CENTRE ? v : u, which == TO_CENTRE ? u : v, weight(random));
+        }
+        break;
+    case APART:
+        random_edges(p, random, n / 2, n / 2, symmetric);
+        edge(p, n - 1, n - 2, 2);
+        if (symmetric) edge(p, n - 2, n - 1, 2);
+        break;
+    case SPARSE:
+    case DENSE:
+        random_edges(p, random, which == DENSE ? 8 * n : n, n, symmetric);
+        break;
+    case GRID:
+        for (uint64_t v = 0; v < n; v++) {
+            if (v % 6 != 5 && v + 1 < n) both_ways(p, random, v, v + 1);
+            if (v + 6 < n) both_ways(p, random, v, v + 6);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+static void share(pair *p, uint64_t devices)
+{
+    char text[32];
+    snprintf(text, sizeof text, TEST_EMULATOR ? "cuda:0-%d" : "cpu:%d", (int)devices - TEST_EMULATOR);
+    TEST_OK(dcsr_matrix_wait(p->matrix));
+    p->view = test_view(p->matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
+    TEST_OK(dcsr_multi_create(&p->devices, text, &(dcsr_multi_options){.threads = 2}));
+    TEST_OK(dcsr_multi_matrix_from_view(&p->parts, p->devices, p->view, NULL));
+    TEST_OK(dcsr_multi_view_create(&p->multi, p->parts, DCSR_LAYOUT_SEGMENTS, 0));
+}
+
+static pair empty_pair(dcsr_type type, uint64_t rows, uint64_t cols)
+{
+    pair p = {.context = test_context(2), .n = rows};
+    p.matrix = test_matrix(p.context, type, rows, cols, DCSR_POLICY_LAST);
+    return p;
+}
+
+static pair open_pair(test_random *random, shape which, bool symmetric, uint64_t devices)
+{
+    const uint64_t n = which == TWO ? 2 : 4 + test_random_below(random, 60);
+    pair p = empty_pair(DCSR_FP64, n, n);
+    insert_shape(&p, random, which, symmetric);
+    share(&p, devices);
+    return p;
+}
+
+static void close_pair(pair *p)
+{
+    dcsr_multi_view_destroy(p->multi);
+    dcsr_multi_matrix_destroy(p->parts);
+    dcsr_multi_destroy(p->devices);
+    dcsr_view_destroy(p->view);
+    dcsr_matrix_destroy(p->matrix);
+    test_close(p->context);
+}
+
+/* Calls it for graphs of all shapes on all numbers of devices, directed ones and others in turns. */
+static void for_all_graphs(void (*compare)(pair *p, test_random *random, bool symmetric))
+{
+    test_random random = {21};
+    for (int which = 0; which < SHAPES; which++) {
+        for (uint64_t devices = 1; devices <= MOST_DEVICES; devices++) {
+            const bool symmetric = which == GRID || (devices + (uint64_t)which) % 2;
+            pair p = open_pair(&random, (shape)which, symmetric, devices);
+            compare(&p, &random, symmetric || which == TWO || which == LOOPS || which == NO_EDGE);
+            close_pair(&p);
+        }
+    }
+}
+
+/* ---- Breadth-first search ---- */
+
+static void compare_bfs(pair *p, test_random *random, bool symmetric)
+{
+    int32_t *one = test_allocate(p->n, sizeof *one), *many = test_allocate(p->n, sizeof *many);
+    (void)symmetric;
+    for (int i = 0; i < 3; i++) {
+        const uint64_t source = i ? test_random_below(random, p->n) : 0;
+        dcsr_bfs_result a, b;
+        TEST_OK(dcsr_bfs(one, &a, p->view, source));
+        TEST_OK(dcsr_multi_bfs(many, &b, p->multi, source));
+        cr_assert(!memcmp(one, many, p->n * sizeof *one));
+        cr_assert_eq(a.reached, b.reached);
+        cr_assert_eq(a.max_level, b.max_level);
+        cr_assert_eq(a.level_sum, b.level_sum);
+        cr_assert_eq(a.edges, b.edges);
+    }
+    free(one), free(many);
+}
+
+Test(multi_algorithms, bfs_has_the_levels_of_one_device)
+{
+    for_all_graphs(compare_bfs);
+}
+
+Test(multi_algorithms, bfs_out_of_memory_leaves_levels_as_they_were)
+{
+    test_random random = {4};
+    pair p = open_pair(&random, GRID, true, 3);
+    int32_t *level = test_allocate(p.n, sizeof *level);
+    for (uint64_t v = 0; v < p.n; v++) level[v] = 77;
+    dcsr_bfs_result result = {.reached = 99};
+    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
+    for (long n = 0; status != DCSR_OK; n += TEST_SIZE(1, 7, 31)) {
+        cr_assert_lt(n, 50000);
+        for (uint64_t v = 0; v < p.n; v++) cr_assert_eq(level[v], 77);
+        cr_assert_eq(result.reached, 99);
+        dcsr_i_fail_allocations_after(n);
+        status = dcsr_multi_bfs(level, &result, p.multi, 1);
+        dcsr_i_fail_allocations_after(-1);
+        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
+    }
+    cr_assert_eq(level[1], 0);
+    free(level);
+    close_pair(&p);
+}
+
+/* ---- PageRank ---- */
+
+static void compare_pagerank(pair *p, test_random *random, bool symmetric)
+{
+    double *one = test_allocate(p->n, sizeof *one), *many = test_allocate(p->n, sizeof *many),
+           *personal = test_allocate(p->n, sizeof *personal);
+    for (uint64_t v = 0; v < p->n; v++) personal[v] = (double)test_random_below(random, 3);
+    personal[p->n - 1] = 1;
+    for (int i = 0; i < 3; i++) {
+        const dcsr_pagerank_options o = {.symmetric = symmetric && i != 1,
+                                         .damping = i == 2 ? 0.6 : 0,
+                                         .tolerance = 1e-11,
+                                         .max_iterations = 500,
+                                         .personal = i ? personal : NULL};
+        dcsr_pagerank_result a, b;
+        double sum = 0;
+        TEST_OK(dcsr_pagerank(one, &a, p->view, &o));
+        TEST_OK(dcsr_multi_pagerank(many, &b, p->multi, &o));
+        cr_assert(a.converged && b.converged && b.change <= o.tolerance);
+        cr_assert_eq(a.dangling, b.dangling);
+        for (uint64_t v = 0; v < p->n; v++) {
+            cr_assert_lt(fabs(one[v] - many[v]), 1e-9);
+            sum += many[v];
+        }
+        cr_assert_lt(fabs(sum - 1), 1e-9);
+    }
+    free(one), free(many), free(personal);
+}
+
+Test(multi_algorithms, pagerank_has_the_ranks_of_one_device)
+{
+    for_all_graphs(compare_pagerank);
+}
+
+Test(multi_algorithms, pagerank_stops_after_as_many_iterations_as_it_may)
+{
+    test_random random = {8};
+    pair p = open_pair(&random, PATH, false, 2);
+    double *rank = test_allocate(p.n, sizeof *rank);
+    dcsr_pagerank_result result;
+    TEST_OK(dcsr_multi_pagerank(rank, &result, p.multi,
+                                &(dcsr_pagerank_options){.tolerance = 1e-12, .max_iterations = 2}));
+    cr_assert(result.iterations == 2 && !result.converged && result.change > 1e-12);
+    free(rank);
+    close_pair(&p);
+}
+
+/* ---- Components ---- */
+
+static void compare_components(pair *p, test_random *random, bool symmetric)
+{
+    uint32_t *one = test_allocate(p->n, sizeof *one), *many = test_allocate(p->n, sizeof *many);
+    (void)random;
+    for (int i = 0; i < 2; i++) {
+        const dcsr_graph_options o = {.symmetric = symmetric && i};
+        dcsr_components_result a, b;
+        TEST_OK(dcsr_components(one, &a, p->view, &o));
+        TEST_OK(dcsr_multi_components(many, i ? NULL : &b, p->multi, i ? &o : NULL));
+        if (i) TEST_OK(dcsr_multi_components(NULL, &b, p->multi, &o));
+        cr_assert(!memcmp(one, many, p->n * sizeof *one));
+        cr_assert_eq(a.components, b.components);
+        cr_assert_eq(a.largest, b.largest);
+        cr_assert_eq(a.largest_name, b.largest_name);
+    }
+    free(one), free(many);
+}
+
+Test(multi_algorithms, components_are_those_of_one_device)
+{
+    for_all_graphs(compare_components);
+}
+
+/* ---- Conjugate gradients ---- */
+
+/* Weights of the graph as conductances: row sums on the diagonal, and something more. */
+static pair laplacian(test_random *random, uint64_t n, uint64_t devices)
+{
+    pair p = empty_pair(DCSR_FP64, n, n);
+    double *diagonal = test_allocate(n, sizeof *diagonal);
+    for (uint64_t v = 0; v < n; v++) diagonal[v] = 0.1 + weight(random);
+    for (uint64_t i = 0; i < 2 * n; i++) {
+        const uint64_t u = test_random_below(random, n), v = (u + 1 + i % 7) % n;
+        double stored = 0;
+        bool there;
+        TEST_OK(dcsr_matrix_get(p.matrix, u, v, &stored, &there));
+        if (u == v || there) continue;
+        const double value = weight(random);
+        edge(&p, u, v, -value);
+        edge(&p, v, u, -value);
+        diagonal[u] += value, diagonal[v] += value;
+    }
+    for (uint64_t v = 0; v < n; v++) edge(&p, v, v, diagonal[v]);
+    free(diagonal);
+    share(&p, devices);
+    return p;
+}
+
+Test(multi_algorithms, cg_finds_the_solution)
+{
+    test_random random = {6};
+    for (uint64_t devices = 1; devices <= MOST_DEVICES; devices++) {
+        const uint64_t n = (uint64_t[]){1, 2, 3, 50, 70}[devices - 1];
+        pair p = laplacian(&random, n, devices);
+        double *x = test_allocate(n, sizeof *x), *b = test_allocate(n, sizeof *b),
+               *solution = test_allocate(n, sizeof *x);
+        for (uint64_t v = 0; v < n; v++) solution[v] = weight(&random) - 2;
+        TEST_OK(dcsr_spmv(b, p.view, solution));
+        for (int i = 0; i < 4; i++) {
+            const dcsr_multi_cg_options o = {.tolerance = 1e-12, .jacobi = i % 2};
+            dcsr_multi_cg_result result;
+            /* From nothing, from anywhere. */
+            for (uint64_t v = 0; v < n; v++) x[v] = i < 2 ? 0 : weight(&random);
+            TEST_OK(dcsr_multi_cg(x, &result, p.multi, b, &o));
+            cr_assert(result.converged && result.residual <= 1e-12 && !result.indefinite);
+            cr_assert_leq(result.iterations, 3 * n);
+            for (uint64_t v = 0; v < n; v++) cr_assert_lt(fabs(x[v] - solution[v]), 1e-8);
+            /* There already. */
+            TEST_OK(dcsr_multi_cg(x, &result, p.multi, b, NULL));
+            cr_assert(result.converged && result.iterations == 0);
+        }
+        free(x), free(b), free(solution);
+        close_pair(&p);
+    }
+}
+
+Test(multi_algorithms, cg_tells_why_it_stopped)
+{
+    test_random random = {16};
+    pair p = laplacian(&random, 60, 3), q = empty_pair(DCSR_FP64, 2, 2);
+    double x[60] = {0}, b[60] = {0};
+    dcsr_multi_cg_result result;
+    x[3] = 4;
+    TEST_OK(dcsr_multi_cg(x, &result, p.multi, b, NULL));
+    cr_assert(result.converged && result.residual == 0 && x[3] == 0);
+    b[7] = 1;
+    TEST_OK(dcsr_multi_cg(x, &result, p.multi, b,
+                          &(dcsr_multi_cg_options){.tolerance = 1e-14, .max_iterations = 2}));
+    cr_assert(!result.converged && result.iterations == 2 && result.residual > 1e-14);
+    edge(&q, 0, 0, 1);
+    edge(&q, 1, 1, -1);
+    share(&q, 2);
+    b[0] = 0, b[1] = 1, x[0] = x[1] = 0;
+    TEST_OK(dcsr_multi_cg(x, &result, q.multi, b, NULL));
+    cr_assert(result.indefinite && !result.converged && result.iterations == 0);
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "2 of 2 entries are there, the least is -1",
+                 dcsr_multi_cg(x, &result, q.multi, b, &(dcsr_multi_cg_options){.jacobi = true}));
+    close_pair(&p);
+    close_pair(&q);
+}
+
+Test(multi_algorithms, cg_out_of_memory_leaves_x_as_it_was)
+{
+    test_random random = {5};
+    pair p = laplacian(&random, 12, 2);
+    double x[12] = {0}, b[12];
+    for (int i = 0; i < 12; i++) b[i] = i;
+    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
+    for (long n = 0; status != DCSR_OK; n += TEST_SIZE(1, 7, 31)) {
+        cr_assert_lt(n, 50000);
+        for (int i = 0; i < 12; i++) cr_assert(x[i] == 0);
+        dcsr_i_fail_allocations_after(n);
+        status =
+            dcsr_multi_cg(x, NULL, p.multi, b, &(dcsr_multi_cg_options){.jacobi = true, .max_iterations = 3});
+        dcsr_i_fail_allocations_after(-1);
+        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
+    }
+    close_pair(&p);
+}
+
+/* ---- Bad input ---- */
+
+Test(multi_algorithms, bad_arguments_are_refused)
+{
+    pair wide = empty_pair(DCSR_FP64, 2, 3), p = empty_pair(DCSR_INT32, 3, 3);
+    int32_t level[3];
+    double rank[3] = {0}, weights[3] = {1, -1, 1};
+    share(&wide, 2);
+    share(&p, 2);
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "level is NULL", dcsr_multi_bfs(NULL, NULL, p.multi, 0));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "A is NULL", dcsr_multi_bfs(level, NULL, NULL, 0));
+    TEST_REFUSED(DCSR_ERROR_DIMENSION_MISMATCH, "2 x 3", dcsr_multi_bfs(level, NULL, wide.multi, 0));
+    TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "source 3 of 3", dcsr_multi_bfs(level, NULL, p.multi, 3));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "rank is NULL", dcsr_multi_pagerank(NULL, NULL, p.multi, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "damping",
+                 dcsr_multi_pagerank(rank, NULL, p.multi, &(dcsr_pagerank_options){.damping = 2}));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "tolerance",
+                 dcsr_multi_pagerank(rank, NULL, p.multi, &(dcsr_pagerank_options){.tolerance = NAN}));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "max_iterations",
+                 dcsr_multi_pagerank(rank, NULL, p.multi, &(dcsr_pagerank_options){.max_iterations = -1}));
+    const dcsr_pagerank_options personal = {.personal = weights};
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "personal[1] is -1",
+                 dcsr_multi_pagerank(rank, NULL, p.multi, &personal));
+    memset(weights, 0, sizeof weights);
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "sum of personal is 0",
+                 dcsr_multi_pagerank(rank, NULL, p.multi, &personal));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "give one of them",
+                 dcsr_multi_components(NULL, NULL, p.multi, NULL));
+    TEST_REFUSED(DCSR_ERROR_TYPE_MISMATCH, "A is int32", dcsr_multi_cg(rank, NULL, p.multi, weights, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "b is NULL", dcsr_multi_cg(rank, NULL, p.multi, NULL, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "tolerance",
+                 dcsr_multi_cg(rank, NULL, p.multi, weights, &(dcsr_multi_cg_options){.tolerance = -1}));
+    close_pair(&wide);
+    close_pair(&p);
+}
