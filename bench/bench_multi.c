@@ -29,7 +29,7 @@ static dcsr_multi *open_devices(const bench *b, int count, char *text, size_t si
 static int most_devices(const bench *b)
 {
     int count = b->threads;
-    if (b->gpu) BENCH_OK(dcsr_device_count(DCSR_DEVICE_CUDA, &count));
+    if (b->gpu) BENCH_OK(dcsr_device_get_count(DCSR_DEVICE_CUDA, &count));
     return count < MOST ? count : MOST;
 }
 

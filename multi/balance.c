@@ -26,7 +26,7 @@ dcsr_i_borders *dcsr_i_borders_by_entries(uint64_t parts, const dcsr_i_pieces *p
     for (uint64_t k = 1; k < parts; k++) {
         const uint64_t wanted = nnz / parts * k + nnz % parts * k / parts;
         uint64_t low = created->begin[k - 1], high = rows;
-        while (low < high) { /* the first row before which there are so many */
+        while (low < high) { /* the first row with at least `wanted` entries before it */
             const uint64_t middle = low + (high - low) / 2;
             if (entries_before(pieces, middle) < wanted)
                 low = middle + 1;

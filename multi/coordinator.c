@@ -5,7 +5,7 @@
  * all of the next one afterwards. */
 #include "multi/multi_data.h"
 
-/* Batches that wait are applied together, up to so many entries. */
+/* The most entries that batches have which are applied together. */
 enum { JOINED_ENTRIES = 1 << 20 };
 
 dcsr_status dcsr_i_multi_blame(const dcsr_multi_matrix *matrix, uint64_t k, dcsr_status status)

@@ -5,7 +5,48 @@
  */
 #include "multi/device_text.h"
 #include "dcsr/base/error.h"
+#include <stdio.h>
 #include <string.h>
+
+/* ---- The processors of each node of memory, as Linux lists them: "0-3,8" in nodeN/cpulist ---- */
+
+/* Nodes are looked for up to this number: they need not be numbered without gaps. */
+enum { MOST_NODES = 1024 };
+
+/* What is no list ends it. */
+static void read_list(cpu_set_t *processors, FILE *list)
+{
+    int first, last;
+    CPU_ZERO(processors);
+    while (fscanf(list, "%d", &first) == 1) {
+        last = first;
+        int next = getc(list);
+        if (next == '-' && fscanf(list, "%d", &last) == 1) next = getc(list);
+        if (first < 0 || last >= CPU_SETSIZE) break;
+        for (int processor = first; processor <= last; processor++) CPU_SET(processor, processors);
+        if (next != ',') break;
+    }
+}
+
+uint64_t dcsr_i_numa_nodes(const char *folder, cpu_set_t nodes[DCSR_MAX_DEVICES])
+{
+    cpu_set_t allowed;
+    uint64_t n = 0;
+    if (sched_getaffinity(0, sizeof allowed, &allowed)) return 0;
+    for (int node = 0; node < MOST_NODES && n < DCSR_MAX_DEVICES; node++) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/node%d/cpulist", folder, node);
+        FILE *list = fopen(path, "re");
+        if (!list) continue;
+        read_list(&nodes[n], list);
+        fclose(list);
+        CPU_AND(&nodes[n], &nodes[n], &allowed);
+        if (CPU_COUNT(&nodes[n])) n++;
+    }
+    return n;
+}
+
+/* ---- The text ---- */
 
 /* Numbers are read up to this; none of a device is as large. */
 enum { MOST_NUMBER = 1 << 20 };
@@ -61,7 +102,7 @@ static dcsr_status read_cuda(dcsr_i_named_devices *named, const char *text, cons
     named->device = DCSR_DEVICE_CUDA;
     if (strcmp(at, "all")) return read_ranges(named, text, at);
     int count;
-    DCSR_TRY(dcsr_device_count(DCSR_DEVICE_CUDA, &count));
+    DCSR_TRY(dcsr_device_get_count(DCSR_DEVICE_CUDA, &count));
     /* Where there are none, opening the first tells why. */
     if (count < 1) count = 1;
     for (int number = 0; number < count; number++) DCSR_TRY(add(named, text, at, number));

@@ -2,7 +2,8 @@
 #ifndef DCSR_DEVICE_TEXT_H
 #define DCSR_DEVICE_TEXT_H
 
-#include "multi/numa.h"
+#include <dcsr/multi.h>
+#include <sched.h>
 
 typedef struct dcsr_i_named_devices {
     dcsr_device device; /* their kind, AUTO where the text leaves it to the library */
@@ -12,7 +13,11 @@ typedef struct dcsr_i_named_devices {
     cpu_set_t processors[DCSR_MAX_DEVICES];
 } dcsr_i_named_devices;
 
-/* Reads the text of dcsr_multi_create(), with the machine's nodes as below `nodes` (numa.h). Errors as there. */
+/* The nodes of memory that Linux describes below the folder, "/sys/devices/system/node", those of them with processors
+ * that this process may run on: their number, DCSR_MAX_DEVICES at most; 0 where there is no such description. */
+uint64_t dcsr_i_numa_nodes(const char *folder, cpu_set_t nodes[DCSR_MAX_DEVICES]);
+
+/* Reads the text of dcsr_multi_create(), with the machine's nodes as below the folder `nodes`. Errors as there. */
 dcsr_status dcsr_i_devices_read(dcsr_i_named_devices *named, const char *text, const char *nodes);
 
 #endif

@@ -205,13 +205,7 @@ static dcsr_status queue_batch(dcsr_multi_matrix *matrix, const dcsr_i_entries *
 {
     if (ticket) *ticket = NULL;
     DCSR_TRY(dcsr_i_multi_matrix_check(matrix));
-    if (e->n && e->kind == DCSR_I_INSERT && !e->values != !matrix->value_size)
-        return dcsr_i_fail(DCSR_ERROR_TYPE_MISMATCH,
-                           e->values ? "%s: values given to a pattern-only matrix; pass NULL"
-                                     : "%s: a matrix of %s needs values, and none were given",
-                           e->call, dcsr_type_name(matrix->type));
-    if (e->n && (!e->rows || !e->cols))
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", e->call, e->rows ? "cols" : "rows");
+    DCSR_TRY(dcsr_i_entries_check_arrays(matrix->type, e));
     pthread_mutex_lock(&matrix->lock);
     dcsr_status status = wait_for_room(matrix, e->call);
     dcsr_i_borders *borders = status == DCSR_OK ? dcsr_i_borders_hold(matrix->row_borders) : NULL;

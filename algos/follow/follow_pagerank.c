@@ -161,7 +161,7 @@ static inline void expect(const dcsr_follower *f, const walk *w, uint64_t i, dou
     }
 }
 
-/* Whether so many blocks are listed that it is cheaper to go over all: sooner if residuals are not in a cache. */
+/* Whether the list has become so long that going over all blocks costs less: sooner if residuals are not in a cache. */
 static inline bool is_long(const dcsr_follower *f, const walk *w)
 {
     return f->count > w->all / (w->n < SMALL ? 2 : MANY);

@@ -1,7 +1,6 @@
 /* context.c: creating, closing and asking contexts; the members that a context closes. */
 #include <dcsr/extend.h>
 #include "dcsr/base/context_gpu.h"
-#include "dcsr/base/device_count.h"
 #include "dcsr/base/threads.h"
 #include "dcsr/base/turn.h"
 #include <assert.h>
@@ -62,6 +61,43 @@ static dcsr_device device_of_machine(int number)
     return gpu && (number ? gpu->count() > 0 : gpu->is_usable(0)) ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU;
 }
 
+static int count_devices(dcsr_device device)
+{
+    if (device == DCSR_DEVICE_CPU) return 1;
+    return dcsr_i_device_gpu ? dcsr_i_device_gpu->count() : 0;
+}
+
+dcsr_status dcsr_device_get_count(dcsr_device device, int *count)
+{
+    if (!count)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "dcsr_device_get_count: count is NULL; give it a place");
+    *count = 0;
+    if (device != DCSR_DEVICE_CPU && device != DCSR_DEVICE_CUDA)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "dcsr_device_get_count: device is %d; use DCSR_DEVICE_CPU or _CUDA", (int)device);
+    *count = count_devices(device);
+    return DCSR_OK;
+}
+
+static dcsr_status check_number(dcsr_device device, int number)
+{
+    const int count = count_devices(device);
+    /* Where there is no GPU, opening it tells why. */
+    if (number < count || !count) return DCSR_OK;
+    if (device == DCSR_DEVICE_CPU)
+        return dcsr_i_fail(
+            DCSR_ERROR_NO_DEVICE,
+            "there is no cpu of number %d: all of it is one device, number 0; dcsr_multi_create() "
+            "opens shares of it, or its NUMA nodes",
+            number);
+    return dcsr_i_fail(
+        DCSR_ERROR_NO_DEVICE,
+        "there is no GPU of number %d: CUDA sees %d, numbered from 0; give device_number one of "
+        "these, or look whether CUDA_VISIBLE_DEVICES hides it",
+        number, count);
+}
+
 dcsr_status dcsr_context_create(dcsr_context **context, const dcsr_context_options *options)
 {
     static const dcsr_context_options defaults;
@@ -78,7 +114,7 @@ dcsr_status dcsr_context_create(dcsr_context **context, const dcsr_context_optio
         return dcsr_i_fail(
             DCSR_ERROR_NOT_BUILT,
             "this library was not built with CUDA; build it with nvcc, or ask for the device auto or cpu");
-    DCSR_TRY(dcsr_i_device_check_number(device, options->device_number));
+    DCSR_TRY(check_number(device, options->device_number));
 
     dcsr_context *created = dcsr_i_calloc(NULL, DCSR_I_MATRIX, 1, sizeof *created);
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;

@@ -36,16 +36,22 @@ dcsr_status dcsr_i_check_arrays(const dcsr_matrix *matrix, const dcsr_i_entries 
                        e->call, dcsr_i_entries_counterpart(e));
 }
 
-dcsr_status dcsr_i_entries_check(const dcsr_matrix *matrix, const dcsr_i_entries *e)
+dcsr_status dcsr_i_entries_check_arrays(dcsr_type type, const dcsr_i_entries *e)
 {
-    DCSR_TRY(dcsr_i_matrix_check(matrix));
-    if (e->n && e->kind == DCSR_I_INSERT && !e->values != !matrix->value_size)
+    if (e->n && e->kind == DCSR_I_INSERT && !e->values != !dcsr_type_size(type))
         return dcsr_i_fail(DCSR_ERROR_TYPE_MISMATCH,
                            e->values ? "%s: values given to a pattern-only matrix; pass NULL"
                                      : "%s: a matrix of %s needs values, and none were given",
-                           e->call, dcsr_type_name(matrix->type));
+                           e->call, dcsr_type_name(type));
     if (e->n && (!e->rows || !e->cols))
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", e->call, e->rows ? "cols" : "rows");
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_entries_check(const dcsr_matrix *matrix, const dcsr_i_entries *e)
+{
+    DCSR_TRY(dcsr_i_matrix_check(matrix));
+    DCSR_TRY(dcsr_i_entries_check_arrays(matrix->type, e));
     if (e->n > matrix->engine->most_entries)
         return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "%s: a batch of %zu entries; split it", e->call, e->n);
     return matrix->engine->check_arrays(matrix, e);

@@ -22,6 +22,8 @@ typedef struct dcsr_i_entries {
 dcsr_status dcsr_i_entries_check(const dcsr_matrix *matrix, const dcsr_i_entries *e);
 /* The function that takes arrays where this call's does not. */
 const char *dcsr_i_entries_counterpart(const dcsr_i_entries *e);
+/* Whether the arrays that a matrix of the type wants are given: TYPE_MISMATCH, INVALID_ARGUMENT. */
+dcsr_status dcsr_i_entries_check_arrays(dcsr_type type, const dcsr_i_entries *e);
 /* Says which entry of a batch lies outside. */
 dcsr_status dcsr_i_fail_outside(const char *call, uint64_t i, uint64_t n, uint64_t row, uint64_t col,
                                 uint64_t rows, uint64_t cols);

@@ -165,7 +165,7 @@ static uint64_t kept_places(const dcsr_matrix *matrix)
     return matrix->context->cuda || is_read_fresh(matrix) ? stored : stored / 16;
 }
 
-/* So many places for which there is memory may be idle, where so many entries are stored. */
+/* The most idle places that may keep their memory, by the entries stored. */
 static uint64_t idle_allowed(const dcsr_matrix *matrix, uint64_t stored)
 {
     if (is_read_fresh(matrix)) return 2 * stored + SMALL_SPACE;

@@ -282,7 +282,7 @@ void dcsr_i_maintain(dcsr_matrix *matrix);
 void dcsr_i_was_read(dcsr_matrix *matrix, const dcsr_i_table *table);
 /* A reader has had to resolve rows of so many entries. */
 void dcsr_i_was_resolved(dcsr_matrix *matrix, uint64_t entries);
-/* A reader has let go of a version, which has freed something; so many entries are stored now. */
+/* A reader has let go of a version, and something was freed by that. `stored`: the entries of the current version. */
 void dcsr_i_was_let_go(dcsr_matrix *matrix, uint64_t stored);
 /* A reader has asked for a version without duplicates and tombstones. */
 void dcsr_i_wanted_fresh(dcsr_matrix *matrix);

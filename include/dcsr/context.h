@@ -58,8 +58,8 @@ typedef struct dcsr_context_options {
     uint64_t reserve_bytes; /* address space reserved per matrix, which bounds its growth in place; 0: twice
                                the memory of the machine or device. Reserving takes no memory. */
     int device_number; /* cuda: which of the GPUs that CUDA sees, from 0 (CUDA_VISIBLE_DEVICES chooses among
-                               those of the machine and orders them). cpu: which NUMA node, from 1; 0: all of the
-                               machine. auto: a number other than 0 is a GPU's where there are any */
+                               those of the machine and orders them). cpu: 0. auto: a number other than 0 is a GPU's
+                               where there are any */
 } dcsr_context_options;
 
 typedef struct dcsr_context_info {
@@ -99,12 +99,11 @@ typedef void (*dcsr_progress)(void *user, uint64_t done, uint64_t total);
  * number, DCSR_DEVICE set to something else), OUT_OF_MEMORY. */
 DCSR_API dcsr_status dcsr_context_create(dcsr_context **context, const dcsr_context_options *options);
 
-/* How many devices of a kind dcsr_context_options.device_number may name. DCSR_DEVICE_CUDA: the GPUs that CUDA sees,
- * numbered from 0, whether or not the library can use each; 0 where there are none, no driver, or no CUDA in this
- * build. DCSR_DEVICE_CPU: the machine's NUMA nodes, numbered from 1; at least 1. Any thread, any time; counted once
- * per process, without a context on any GPU. Errors: INVALID_ARGUMENT (DCSR_DEVICE_AUTO or another device; count is
- * NULL). */
-DCSR_API dcsr_status dcsr_device_count(dcsr_device device, int *count);
+/* How many devices of a kind dcsr_context_options.device_number may name, from 0 on. DCSR_DEVICE_CUDA: the GPUs that
+ * CUDA sees, whether or not the library can use each; 0 where there are none, no driver, or no CUDA in this build.
+ * DCSR_DEVICE_CPU: 1; dcsr/multi.h divides it. Any thread, any time; counted once per process, without a context on any
+ * GPU. Errors: INVALID_ARGUMENT (DCSR_DEVICE_AUTO or another device; count is NULL). */
+DCSR_API dcsr_status dcsr_device_get_count(dcsr_device device, int *count);
 
 /* Waits until the queued changes of its matrices have been applied, then closes the context. Objects that are
  * still held can only be destroyed. Does nothing when given NULL, or when called by an operator of an

@@ -1,24 +1,12 @@
 /* test_multi_algorithms.c: algorithms on several devices beside those of one, on graphs of all shapes. */
 #include "dcsr/base/alloc.h"
-#include "tests/support/support.h"
+#include "tests/support/support_multi.h"
 #include <dcsr/multi.h>
 #include <dcsr/spmv.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#if TEST_EMULATOR
-#include "tests/simt/simt_control.h"
-#endif
-
-enum { MOST_DEVICES = TEST_EMULATOR ? 3 : 5 };
-
-static void set_devices(void)
-{
-#if TEST_EMULATOR
-    simt_set_devices(MOST_DEVICES);
-#endif
-}
 
 TestSuite(multi_algorithms, .init = set_devices);
 

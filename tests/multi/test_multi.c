@@ -161,7 +161,7 @@ Test(multi, gpus_that_are_not_there_are_refused)
 {
     dcsr_multi *devices;
     int gpus;
-    TEST_OK(dcsr_device_count(DCSR_DEVICE_CUDA, &gpus));
+    TEST_OK(dcsr_device_get_count(DCSR_DEVICE_CUDA, &gpus));
     if (!TEST_CUDA)
         TEST_STATUS(DCSR_ERROR_NOT_BUILT, dcsr_multi_create(&devices, "cuda:all", NULL));
     else

@@ -1,11 +1,7 @@
 /* test_multi_matrix.c: partitioned matrices under random changes, beside readers, without memory, and where calls are
  * wrong. */
-#include "tests/support/support.h"
-
 #include "dcsr/base/alloc.h"
-#if TEST_EMULATOR
-#include "tests/simt/simt_control.h"
-#endif
+#include "tests/support/support_multi.h"
 #include <dcsr/convert.h>
 #include <dcsr/multi.h>
 #include <inttypes.h>
@@ -14,14 +10,6 @@
 #include <stdlib.h>
 
 enum { ROWS = 230, COLS = 190, BATCH = 600, HELD = 3 };
-enum { MOST_DEVICES = TEST_EMULATOR ? 3 : 5 };
-
-static void set_devices(void)
-{
-#if TEST_EMULATOR
-    simt_set_devices(MOST_DEVICES);
-#endif
-}
 
 TestSuite(multi_matrix, .init = set_devices);
 

@@ -1,6 +1,6 @@
 /* test_multi_products.c: vectors on several devices, and products with them, beside those of one device. */
 #include "dcsr/base/alloc.h"
-#include "tests/support/support.h"
+#include "tests/support/support_multi.h"
 #include <dcsr/convert.h>
 #include <dcsr/generate.h>
 #include <dcsr/multi.h>
@@ -10,18 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#if TEST_EMULATOR
-#include "tests/simt/simt_control.h"
-#endif
-
-enum { MOST_DEVICES = TEST_EMULATOR ? 3 : 5 };
-
-static void set_devices(void)
-{
-#if TEST_EMULATOR
-    simt_set_devices(MOST_DEVICES);
-#endif
-}
 
 TestSuite(multi_products, .init = set_devices);
 
