@@ -1,7 +1,7 @@
 /* peers.cu: devices that touch each other's memory, and copies from one to another.
  *
- * Access is granted to memory pools and to each piece of mapped address space, where the library's memory comes from. So
- * nothing changes for memory that the program has taken from CUDA itself. */
+ * Access is granted to memory pools and to each piece of mapped address space: all that the library takes its memory
+ * from. So nothing changes for memory that the program has taken from CUDA itself. */
 #include "dcsr/device/device_state.cuh"
 #include <assert.h>
 
