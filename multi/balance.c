@@ -124,7 +124,7 @@ dcsr_status dcsr_i_parts_build(dcsr_matrix **part, dcsr_multi *devices, const dc
 {
     building b = {part, devices, borders, pieces, options};
     for (uint64_t k = 0; k < borders->parts; k++) part[k] = NULL;
-    dcsr_status status = dcsr_i_multi_run(devices, build_part, &b);
+    dcsr_status status = dcsr_multi_run(devices, build_part, &b);
     for (uint64_t k = 0; k < borders->parts && status != DCSR_OK; k++) {
         dcsr_matrix_destroy(part[k]);
         part[k] = NULL;
@@ -172,7 +172,7 @@ dcsr_status dcsr_i_multi_move_borders(dcsr_multi_matrix *matrix)
     dcsr_matrix *part[DCSR_MAX_DEVICES];
     dcsr_i_borders *borders = NULL;
     matrix->given = 0;
-    dcsr_status status = dcsr_i_multi_run(matrix->devices, open_part, &o);
+    dcsr_status status = dcsr_multi_run(matrix->devices, open_part, &o);
     if (status == DCSR_OK) {
         for (uint64_t k = 0; k < matrix->parts; k++)
             o.pieces.before[k + 1] = o.pieces.before[k] + o.pieces.csr[k].nnz;

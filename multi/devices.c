@@ -1,6 +1,6 @@
 /* devices.c: the devices of a dcsr_multi, each a context with a thread that works for it.
  *
- * The threads wait for a round: dcsr_i_multi_run() begins one, in which each calls the task once. Meetings within a
+ * The threads wait for a round: dcsr_multi_run() begins one, in which each calls the task once. Meetings within a
  * round are a barrier that also counts those who have returned already, so that nobody waits for a device that has
  * failed. */
 #include "multi/devices.h"
@@ -32,7 +32,7 @@ struct dcsr_multi {
     pthread_cond_t begun, done, met;
     uint64_t round, running; /* rounds begun; threads that are still in the last */
     bool ending;
-    dcsr_i_task *task;
+    dcsr_multi_task *task;
     void *user;
     uint64_t meeting, arrived; /* meetings that have ended; threads in the next */
     bool failed, verdict;      /* whether somebody comes to the next with a failure; what came of the last */
@@ -63,7 +63,7 @@ static void *work(void *argument)
     for (uint64_t seen = 0;; seen++) {
         while (devices->round == seen && !devices->ending) pthread_cond_wait(&devices->begun, &devices->lock);
         if (devices->round == seen) break;
-        dcsr_i_task *task = devices->task;
+        dcsr_multi_task *task = devices->task;
         void *user = devices->user;
         pthread_mutex_unlock(&devices->lock);
         self->status = task(user, self->k);
@@ -78,8 +78,12 @@ static void *work(void *argument)
     return NULL;
 }
 
-dcsr_status dcsr_i_multi_meet(dcsr_multi *devices, dcsr_status mine)
+dcsr_status dcsr_multi_meet(dcsr_multi *devices, dcsr_status mine)
 {
+    if (!devices || at_work != devices)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "multi_meet: %s; devices meet in a task of theirs (dcsr_multi_run)",
+                           devices ? "no task of these devices runs here" : "the devices are NULL");
     pthread_mutex_lock(&devices->lock);
     const uint64_t meeting = devices->meeting;
     if (mine != DCSR_OK) devices->failed = true;
@@ -106,13 +110,16 @@ static dcsr_status outcome(const dcsr_multi *devices)
     return dcsr_i_fail(first->status, "%s: %s", first->name, first->text);
 }
 
-dcsr_status dcsr_i_multi_run(dcsr_multi *devices, dcsr_i_task *task, void *user)
+dcsr_status dcsr_multi_run(dcsr_multi *devices, dcsr_multi_task *task, void *user)
 {
+    if (!devices || !task)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "multi_run: %s NULL",
+                           task ? "the devices are" : "the task is");
     if (at_work)
         return dcsr_i_fail(
             DCSR_ERROR_DEADLOCK,
-            "an operator of an operation on several devices starts another, and would wait until the "
-            "first has ended; make the call afterwards");
+            "what runs on several devices (a task, or an operator of an operation) starts another operation "
+            "on them, and would wait until the first has ended; make the call afterwards");
     pthread_mutex_lock(&devices->turn);
     pthread_mutex_lock(&devices->lock);
     dcsr_status status = DCSR_OK;

@@ -1,9 +1,9 @@
 /* devices.h: the devices of a dcsr_multi, and how all of them run one function (internal).
  *
  *      caller              device 0        device 1        device 2
- *      dcsr_i_multi_run -> task(user, 0)   task(user, 1)   task(user, 2)      each in its own thread
+ *      dcsr_multi_run -> task(user, 0)   task(user, 1)   task(user, 2)      each in its own thread
  *                            compute         compute         compute
- *                          dcsr_i_multi_meet: nobody goes on before all are here
+ *                          dcsr_multi_meet: nobody goes on before all are here
  *                            compute         compute         compute
  *      <- the first failure, or DCSR_OK */
 #ifndef DCSR_MULTI_DEVICES_H
@@ -11,20 +11,6 @@
 
 #include "dcsr/base/error.h"
 #include <dcsr/multi.h>
-
-/* What a device does of an operation; k is its number. It runs in the device's thread, which is bound to the processors
- * of its node where the device is one. */
-typedef dcsr_status dcsr_i_task(void *user, uint64_t k);
-
-/* Runs the task on all devices at once and waits for them. Fails with what the first device that failed has said, its
- * name before it; every device has returned then. One call at a time: others wait. Tasks must not call it: DEADLOCK.
- * CONTEXT_DESTROYED once the devices are gone. */
-dcsr_status dcsr_i_multi_run(dcsr_multi *devices, dcsr_i_task *task, void *user);
-
-/* In a task: waits until all devices are here. If any of them comes with a failure, or has returned with one, all get
- * one, and should return it: those that did not fail themselves DCSR_ERROR_CANCELLED, of which nobody is told. So a
- * task may also return where it fails, without meeting the others. What a device wrote before, all see afterwards. */
-dcsr_status dcsr_i_multi_meet(dcsr_multi *devices, dcsr_status mine);
 
 uint64_t dcsr_i_multi_count(const dcsr_multi *devices);
 dcsr_context *dcsr_i_multi_context(const dcsr_multi *devices, uint64_t k);

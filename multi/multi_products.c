@@ -1,4 +1,4 @@
-/* multi_products.c: products of a partitioned matrix with vectors, and the reduction of a vector.
+/* multi_products.c: products of a partitioned matrix with vectors over any semiring, and the reduction of a vector.
  *
  *      along      w = A u      each device fetches u, and computes the rows that it has
  *      across     w = u A      each device multiplies its part of u with its rows, which gives terms of all of w; then
@@ -8,20 +8,16 @@
  * Results are made beside the output and put in when all devices have succeeded. */
 #include "dcsr/base/threads.h"
 #include "dcsr/vector/vector_data.h"
-#include "multi/multi_vector.h"
+#include "multi/multi_operation.h"
 #include "ops/algebra/operator.h"
 #include <dcsr/mxv.h>
-#include <dcsr/spmv.h>
 #include <dcsr/vector_ops.h>
 #include <string.h>
 
-/* What devices tell of an operation. */
-typedef struct cost {
-    uint64_t bytes[DCSR_MAX_DEVICES], waited[DCSR_MAX_DEVICES]; /* nanoseconds */
-    dcsr_report report[DCSR_MAX_DEVICES];
-} cost;
+/* ---- What operations on several devices have in common ---- */
 
-static void tell(dcsr_multi_report *report, const cost *each, uint64_t count, uint64_t began)
+void dcsr_i_multi_tell(dcsr_multi_report *report, const dcsr_i_multi_cost *each, uint64_t count,
+                       uint64_t began)
 {
     if (!report) return;
     *report = (dcsr_multi_report){.direction = each->report[0].direction,
@@ -34,8 +30,8 @@ static void tell(dcsr_multi_report *report, const cost *each, uint64_t count, ui
     report->communication = (double)most * 1e-9;
 }
 
-static dcsr_status check_operand(const dcsr_multi_vector *vector, const dcsr_multi_view *A, uint64_t size,
-                                 const char *what)
+dcsr_status dcsr_i_multi_check_operand(const dcsr_multi_vector *vector, const dcsr_multi_view *A,
+                                       uint64_t size, const char *what)
 {
     DCSR_TRY(dcsr_i_multi_vector_check(vector, what));
     if (vector->devices != A->devices)
@@ -46,107 +42,10 @@ static dcsr_status check_operand(const dcsr_multi_vector *vector, const dcsr_mul
     return DCSR_OK;
 }
 
-static dcsr_status check_view(const dcsr_multi_view *A, const char *call)
+dcsr_status dcsr_i_multi_check_view(const dcsr_multi_view *A, const char *call)
 {
     if (!A) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: A is NULL; create a view first", call);
     return dcsr_i_multi_check(A->devices);
-}
-
-static uint64_t end_of(const dcsr_i_borders *borders)
-{
-    return borders->begin[borders->parts];
-}
-
-/* ---- y = A x ---- */
-
-typedef struct spmv {
-    dcsr_multi_view *A;
-    const dcsr_multi_vector *x;
-    size_t size;       /* of a value */
-    const void *whole; /* x where it is together; else `gathered`, once all have brought their part */
-    char *gathered, *y;
-    cost cost;
-} spmv;
-
-static dcsr_status multiply_part(void *user, uint64_t k)
-{
-    spmv *s = user;
-    const void *x = s->whole;
-    if (!x) {
-        const uint64_t began = dcsr_i_nanoseconds();
-        const dcsr_vector *part = s->x->part[k];
-        dcsr_status status = dcsr_i_vector_check(part, "multi_spmv: x");
-        if (status == DCSR_OK && part->size) {
-            s->cost.bytes[k] = part->size * s->size;
-            memcpy(s->gathered + s->x->borders->begin[k] * s->size, part->body.values, s->cost.bytes[k]);
-        }
-        DCSR_TRY(dcsr_i_multi_meet(s->A->devices, status));
-        s->cost.waited[k] = dcsr_i_nanoseconds() - began;
-        x = s->gathered;
-    }
-    return dcsr_spmv(s->y + s->A->rows->begin[k] * s->size, s->A->part[k], x);
-}
-
-static dcsr_status check_spmv(const dcsr_multi_vector *y, const dcsr_multi_view *A,
-                              const dcsr_multi_vector *x)
-{
-    DCSR_TRY(check_view(A, "multi_spmv"));
-    DCSR_TRY(check_operand(y, A, end_of(A->rows), "multi_spmv: y"));
-    DCSR_TRY(check_operand(x, A, end_of(A->cols), "multi_spmv: x"));
-    dcsr_view_shape shape;
-    DCSR_TRY(dcsr_view_get_shape(A->part[0], &shape));
-    const dcsr_type type = shape.type == DCSR_PATTERN ? DCSR_FP64 : shape.type;
-    if (x->type != type || y->type != type)
-        return dcsr_i_fail(DCSR_ERROR_TYPE_MISMATCH,
-                           "multi_spmv: %s is not of the matrix's type (fp64 for a pattern-only one)",
-                           x->type != type ? "x" : "y");
-    uint64_t nvals;
-    DCSR_TRY(dcsr_multi_vector_get_nvals(x, &nvals));
-    if (nvals < end_of(A->cols))
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "multi_spmv: %llu elements of x are missing; dcsr_multi_vector_fill() it first",
-                           (unsigned long long)(end_of(A->cols) - nvals));
-    return DCSR_OK;
-}
-
-/* Every element is there, but not always in the form for it. */
-static bool is_dense(const dcsr_multi_vector *x)
-{
-    for (uint64_t k = 0; k < x->borders->parts; k++)
-        if (x->part[k]->size && !dcsr_i_vector_is_ahead(x->part[k]) && !x->part[k]->body.dense) return false;
-    return true;
-}
-
-dcsr_status dcsr_multi_spmv(dcsr_multi_vector *y, dcsr_multi_view *A, const dcsr_multi_vector *x,
-                            dcsr_multi_report *report)
-{
-    const uint64_t began = dcsr_i_nanoseconds();
-    DCSR_TRY(check_spmv(y, A, x));
-    if (!is_dense(x))
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "multi_spmv: x is sparse by dcsr_vector_set_format(); let its parts be dense");
-    dcsr_context *home = dcsr_i_multi_home(A->devices);
-    dcsr_vector *parts[DCSR_MAX_DEVICES];
-    void *values;
-    spmv s = {
-        .A = A, .x = x, .size = dcsr_type_size(x->type), .whole = dcsr_i_multi_together(x->part, x->borders)};
-    DCSR_TRY(dcsr_i_multi_slices(parts, &values, A->devices, A->rows, y->type));
-    s.y = values;
-    dcsr_status status = DCSR_OK;
-    if (!s.whole) {
-        s.gathered = dcsr_i_alloc(home, DCSR_I_SCRATCH, end_of(A->cols), s.size);
-        if (!s.gathered) status = DCSR_ERROR_OUT_OF_MEMORY;
-    }
-    if (status == DCSR_OK) status = dcsr_i_multi_run(A->devices, multiply_part, &s);
-    dcsr_i_free(home, DCSR_I_SCRATCH, s.gathered, end_of(A->cols), s.size);
-    if (status != DCSR_OK) {
-        dcsr_i_multi_parts_destroy(parts, A->rows->parts);
-        return status;
-    }
-    dcsr_i_multi_vector_put(y, parts, A->rows);
-    s.cost.report[0].direction = DCSR_DIRECTION_PULL;
-    tell(report, &s.cost, A->rows->parts, began);
-    return DCSR_OK;
 }
 
 /* ---- Any semiring ---- */
@@ -161,7 +60,7 @@ typedef struct product {
     dcsr_i_borders *borders;               /* of the result */
     dcsr_vector *result[DCSR_MAX_DEVICES]; /* the parts of w, as they will be */
     dcsr_vector *terms[DCSR_MAX_DEVICES];  /* across: what each device has of all of w */
-    cost cost;
+    dcsr_i_multi_cost cost;
 } product;
 
 /* Lends device k its part by these borders: the one that it has, or one that *made has, for the caller to destroy. */
@@ -228,7 +127,7 @@ static dcsr_status merge(product *p, dcsr_vector **sum, uint64_t k)
     const uint64_t begin = p->borders->begin[k], end = p->borders->begin[k + 1];
     DCSR_TRY(dcsr_vector_create(sum, context, dcsr_i_monoid_type(p->semiring->add), end - begin));
     for (uint64_t j = 0; j < p->borders->parts; j++) {
-        const dcsr_i_borders whole = {.parts = 1, .begin = {0, end_of(p->borders)}};
+        const dcsr_i_borders whole = {.parts = 1, .begin = {0, dcsr_i_borders_end(p->borders)}};
         dcsr_vector *const from[DCSR_MAX_DEVICES] = {p->terms[j]};
         dcsr_vector *slice;
         uint64_t bytes = 0;
@@ -251,7 +150,7 @@ static dcsr_status compute_terms(product *p, uint64_t k)
                             .device = p->desc.device,
                             .report = &p->cost.report[k]};
     DCSR_TRY(dcsr_vector_create(&p->terms[k], dcsr_i_multi_context(p->A->devices, k),
-                                dcsr_i_monoid_type(p->semiring->add), end_of(p->borders)));
+                                dcsr_i_monoid_type(p->semiring->add), dcsr_i_borders_end(p->borders)));
     DCSR_TRY(by_borders(&u, &made, p, p->u, p->A->rows, k));
     dcsr_status status = multiply(p, p->terms[k], NULL, NULL, u, &desc, k);
     dcsr_vector_destroy(made);
@@ -269,7 +168,7 @@ static dcsr_status multiply_across(void *user, uint64_t k)
                             .device = p->desc.device};
     dcsr_status status = compute_terms(p, k);
     const uint64_t began = dcsr_i_nanoseconds();
-    DCSR_TRY(dcsr_i_multi_meet(p->A->devices, status));
+    DCSR_TRY(dcsr_multi_meet(p->A->devices, status));
     status = merge(p, &sum, k);
     if (status == DCSR_OK) status = begin_result(p, k);
     if (status == DCSR_OK && p->mask) status = by_borders(&mask, &made, p, p->mask, p->borders, k);
@@ -283,20 +182,21 @@ static dcsr_status multiply_across(void *user, uint64_t k)
 static dcsr_status run_product(product *p, dcsr_multi_vector *w, const char *call, dcsr_multi_report *report)
 {
     const uint64_t began = dcsr_i_nanoseconds();
-    DCSR_TRY(check_view(p->A, call));
+    DCSR_TRY(dcsr_i_multi_check_view(p->A, call));
     if (!p->semiring)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: the semiring is NULL; give one that exists",
                            call);
     const dcsr_i_borders *rows = p->A->rows, *cols = p->A->cols;
     p->across = p->is_vxm ? !p->desc.transpose_b : p->desc.transpose_a;
     p->borders = p->across ? p->A->cols : p->A->rows;
-    DCSR_TRY(check_operand(w, p->A, end_of(p->borders), p->is_vxm ? "multi_vxm: w" : "multi_mxv: w"));
-    DCSR_TRY(check_operand(p->u, p->A, end_of(p->across ? rows : cols),
-                           p->is_vxm ? "multi_vxm: u" : "multi_mxv: u"));
+    DCSR_TRY(dcsr_i_multi_check_operand(w, p->A, dcsr_i_borders_end(p->borders),
+                                        p->is_vxm ? "multi_vxm: w" : "multi_mxv: w"));
+    DCSR_TRY(dcsr_i_multi_check_operand(p->u, p->A, dcsr_i_borders_end(p->across ? rows : cols),
+                                        p->is_vxm ? "multi_vxm: u" : "multi_mxv: u"));
     if (p->mask)
-        DCSR_TRY(check_operand(p->mask, p->A, end_of(p->borders),
-                               p->is_vxm ? "multi_vxm: the mask" : "multi_mxv: the mask"));
-    dcsr_status status = dcsr_i_multi_run(p->A->devices, p->across ? multiply_across : multiply_along, p);
+        DCSR_TRY(dcsr_i_multi_check_operand(p->mask, p->A, dcsr_i_borders_end(p->borders),
+                                            p->is_vxm ? "multi_vxm: the mask" : "multi_mxv: the mask"));
+    dcsr_status status = dcsr_multi_run(p->A->devices, p->across ? multiply_across : multiply_along, p);
     dcsr_i_multi_parts_destroy(p->terms, rows->parts);
     if (status != DCSR_OK) {
         dcsr_i_multi_parts_destroy(p->result, rows->parts);
@@ -307,7 +207,7 @@ static dcsr_status run_product(product *p, dcsr_multi_vector *w, const char *cal
         *p->desc.report = p->cost.report[0];
         for (uint64_t k = 1; k < rows->parts; k++) p->desc.report->entries += p->cost.report[k].entries;
     }
-    tell(report, &p->cost, rows->parts, began);
+    dcsr_i_multi_tell(report, &p->cost, rows->parts, began);
     return DCSR_OK;
 }
 
@@ -354,7 +254,7 @@ dcsr_status dcsr_multi_vector_reduce(void *result, const dcsr_monoid *monoid, co
     const dcsr_type type = dcsr_i_monoid_type(monoid);
     const size_t size = dcsr_type_size(type);
     reduction r = {.vector = vector, .monoid = monoid};
-    DCSR_TRY(dcsr_i_multi_run(vector->devices, reduce_part, &r));
+    DCSR_TRY(dcsr_multi_run(vector->devices, reduce_part, &r));
     /* In the order of the devices; parts without elements have nothing to add. */
     uint64_t n = 0;
     for (uint64_t k = 0; k < vector->borders->parts; k++) {

@@ -159,7 +159,7 @@ static dcsr_status set_all(dcsr_multi_vector *vector, const void *values, bool s
     DCSR_TRY(dcsr_i_multi_slices(parts, &to, vector->devices, vector->borders, vector->type));
     const size_t size = dcsr_type_size(vector->type);
     setting s = {.borders = vector->borders, .to = to, .from = values, .size = size, .step = same ? 0 : size};
-    dcsr_status status = dcsr_i_multi_run(vector->devices, set_part, &s);
+    dcsr_status status = dcsr_multi_run(vector->devices, set_part, &s);
     if (status == DCSR_OK)
         dcsr_i_multi_vector_put(vector, parts, vector->borders);
     else

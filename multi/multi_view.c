@@ -79,7 +79,7 @@ static dcsr_status show_part(void *user, uint64_t k)
 static dcsr_status show_parts(dcsr_multi_matrix *matrix, showing *s)
 {
     if (s->layout != DCSR_LAYOUT_SEGMENTS && matrix->parts > 1)
-        return dcsr_i_multi_run(matrix->devices, show_part, s);
+        return dcsr_multi_run(matrix->devices, show_part, s);
     dcsr_status status = DCSR_OK;
     for (uint64_t k = 0; k < matrix->parts && status == DCSR_OK; k++) {
         status = show_part(s, k);

@@ -20,6 +20,11 @@ dcsr_i_borders *dcsr_i_borders_even(uint64_t parts, uint64_t n);
 dcsr_i_borders *dcsr_i_borders_hold(dcsr_i_borders *borders);
 void dcsr_i_borders_release(dcsr_i_borders *borders);
 bool dcsr_i_borders_equal(const dcsr_i_borders *a, const dcsr_i_borders *b);
+/* The size of what is cut. */
+static inline uint64_t dcsr_i_borders_end(const dcsr_i_borders *borders)
+{
+    return borders->begin[borders->parts];
+}
 /* The part that has index i, which is before the last border. Most often there are few parts. */
 static inline uint64_t dcsr_i_owner(const dcsr_i_borders *borders, uint64_t i)
 {

@@ -62,6 +62,22 @@ typedef struct dcsr_multi_info {
 } dcsr_multi_info;
 DCSR_API dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info);
 
+/* What each device is to do; k is its number. It runs in the device's thread, which is bound to the processors of its
+ * node where the device is one. */
+typedef dcsr_status dcsr_multi_task(void *user, uint64_t k);
+
+/* Runs the task on all devices at once and waits for them: how a caller's own passes over parts, of vectors say, are
+ * made side by side. One call at a time: others wait. Fails with what the first device that failed by itself has said,
+ * its name before it; every device has returned then. Errors of its own: INVALID_ARGUMENT (NULL), DEADLOCK (called in a
+ * task; operations on partitioned objects are such calls too), CONTEXT_DESTROYED. Cost: waking a thread for each device
+ * but the first, some microseconds. */
+DCSR_API dcsr_status dcsr_multi_run(dcsr_multi *devices, dcsr_multi_task *task, void *user);
+
+/* In a task: waits until all devices are here; what each wrote before, all see afterwards. If any of them comes with a
+ * failure, or has returned with one, all get one, and should return it: those that did not fail themselves CANCELLED, of
+ * which nobody is told. So a task may also return where it fails, without meeting the others. */
+DCSR_API dcsr_status dcsr_multi_meet(dcsr_multi *devices, dcsr_status mine);
+
 /* ---- Matrices ---- */
 
 typedef struct dcsr_multi_matrix dcsr_multi_matrix;

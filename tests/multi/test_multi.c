@@ -152,7 +152,7 @@ Test(multi, nodes_have_their_threads)
     cpu_set_t sets[DCSR_MAX_DEVICES], nodes[DCSR_MAX_DEVICES];
     const uint64_t n = dcsr_i_numa_nodes("/sys/devices/system/node", nodes);
     cr_assert_eq(dcsr_i_multi_count(devices), n ? n : 1);
-    TEST_OK(dcsr_i_multi_run(devices, note_processors, sets));
+    TEST_OK(dcsr_multi_run(devices, note_processors, sets));
     for (uint64_t k = 0; k < n; k++) cr_assert(CPU_EQUAL(&sets[k], &nodes[k]));
     dcsr_multi_destroy(devices);
 }
@@ -214,11 +214,11 @@ static dcsr_status meet_often(void *user, uint64_t k)
             mine = dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "fails at %d", (int)i);
             if (plan->leaves) return mine;
         }
-        if ((plan->last[k] = dcsr_i_multi_meet(plan->devices, mine)) != DCSR_OK) return plan->last[k];
+        if ((plan->last[k] = dcsr_multi_meet(plan->devices, mine)) != DCSR_OK) return plan->last[k];
         /* All have written before anybody is here, and nobody goes on before all have looked. */
         for (uint64_t other = 0; other < count; other++)
             if (plan->seen[other] != i) return dcsr_i_fail(DCSR_ERROR_CORRUPT, "not all have been there");
-        if ((plan->last[k] = dcsr_i_multi_meet(plan->devices, DCSR_OK)) != DCSR_OK) return plan->last[k];
+        if ((plan->last[k] = dcsr_multi_meet(plan->devices, DCSR_OK)) != DCSR_OK) return plan->last[k];
     }
     plan->seen[k] = MEETINGS;
     return DCSR_OK;
@@ -238,7 +238,7 @@ Test(multi, devices_meet_and_fail_together)
                 test_random_once_in(&random, 3) ? test_random_below(&random, MEETINGS) : MEETINGS;
             if (plan.fails_at[k] < first) who = k, first = plan.fails_at[k];
         }
-        const dcsr_status status = dcsr_i_multi_run(plan.devices, meet_often, &plan);
+        const dcsr_status status = dcsr_multi_run(plan.devices, meet_often, &plan);
         for (uint64_t k = 0; k < count; k++) cr_assert_eq(plan.seen[k], first);
         if (first == MEETINGS) {
             cr_assert_eq(status, DCSR_OK);
@@ -252,7 +252,7 @@ Test(multi, devices_meet_and_fail_together)
         }
         /* The next run begins anew. */
         for (uint64_t k = 0; k < count; k++) plan.fails_at[k] = MEETINGS;
-        TEST_OK(dcsr_i_multi_run(plan.devices, meet_often, &plan));
+        TEST_OK(dcsr_multi_run(plan.devices, meet_often, &plan));
         dcsr_multi_destroy(plan.devices);
     }
 }
@@ -261,13 +261,16 @@ static dcsr_status run_again(void *user, uint64_t k)
 {
     (void)k;
     dcsr_multi_destroy(user); /* does nothing */
-    return dcsr_i_multi_run(user, run_again, user);
+    return dcsr_multi_run(user, run_again, user);
 }
 
 Test(multi, a_task_cannot_run_another)
 {
     dcsr_multi *devices = open_devices("cpu:2", 2);
-    TEST_REFUSED(DCSR_ERROR_DEADLOCK, "device 0 (cpu): ", dcsr_i_multi_run(devices, run_again, devices));
+    TEST_REFUSED(DCSR_ERROR_DEADLOCK, "device 0 (cpu): ", dcsr_multi_run(devices, run_again, devices));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "the task is NULL", dcsr_multi_run(devices, NULL, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "the devices are NULL", dcsr_multi_run(NULL, run_again, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "no task", dcsr_multi_meet(devices, DCSR_OK));
     dcsr_multi_destroy(devices);
 }
 
@@ -285,7 +288,7 @@ typedef struct crowd {
 static void *run_often(void *argument)
 {
     crowd *shared = argument;
-    for (int i = 0; i < 100; i++) dcsr_i_multi_run(shared->devices, count_up, shared->counts);
+    for (int i = 0; i < 100; i++) dcsr_multi_run(shared->devices, count_up, shared->counts);
     return NULL;
 }
 
@@ -310,7 +313,7 @@ typedef struct joined {
 static void close_joined(dcsr_i_member *member)
 {
     joined *object = (joined *)member;
-    object->status = dcsr_i_multi_run(object->shared.devices, count_up, object->shared.counts);
+    object->status = dcsr_multi_run(object->shared.devices, count_up, object->shared.counts);
 }
 
 Test(multi, devices_end_before_what_they_hold)
@@ -328,7 +331,7 @@ Test(multi, devices_end_before_what_they_hold)
     TEST_OK(object.status);
     for (int k = 0; k < 3; k++) cr_assert_eq(object.shared.counts[k], 1);
     TEST_STATUS(DCSR_ERROR_CONTEXT_DESTROYED, dcsr_i_multi_check(devices));
-    TEST_STATUS(DCSR_ERROR_CONTEXT_DESTROYED, dcsr_i_multi_run(devices, count_up, object.shared.counts));
+    TEST_STATUS(DCSR_ERROR_CONTEXT_DESTROYED, dcsr_multi_run(devices, count_up, object.shared.counts));
     TEST_STATUS(DCSR_ERROR_CONTEXT_DESTROYED, dcsr_multi_get_info(devices, &info));
     TEST_STATUS(DCSR_ERROR_CONTEXT_DESTROYED, dcsr_vector_clear(vector));
     dcsr_vector_destroy(vector);
