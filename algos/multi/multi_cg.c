@@ -1,6 +1,10 @@
 /* multi_cg.c: the method of conjugate gradients on several devices (Hestenes, Stiefel 1952), with the diagonal of A as
- * a preconditioner if that is wanted. An iteration is one product, three sums over all devices, and updates of vectors
- * part by part. */
+ * a preconditioner if that is wanted. An iteration is one product and three passes over vectors, each by all devices at
+ * once, whose sums over parts are added up in their order:
+ *
+ *      q = A p, p.q        x += a p, r -= a q, r.r        z = r / diagonal, r.z        p = z + b p
+ *
+ * On a GPU it waits for these sums alone; vectors stay where they are. */
 #include "algos/multi/multi_work.h"
 #include <dcsr/extend.h>
 #include <dcsr/reduce.h>
@@ -8,54 +12,107 @@
 #include <dcsr/vector_ops.h>
 #include <math.h>
 
+/* The terms of a sum, on a line each, as the devices write them at the same time. */
+typedef struct term {
+    _Alignas(64) double value;
+} term;
+
 typedef struct solver {
     dcsr_i_multi_work w;
-    dcsr_multi_vector *x, *r, *z, *p, *q, *diagonal, *scratch; /* z is r, without preconditioner */
+    dcsr_multi_vector *x, *r, *z, *p, *q, *diagonal; /* z is r, without preconditioner */
+    double factor;                                   /* of the pass */
+    term term[DCSR_MAX_DEVICES];                     /* of its sum, by each device */
 } solver;
 
-static const dcsr_binary_op *binary(dcsr_binary_name name)
-{
-    return dcsr_binary_op_of(name, DCSR_FP64);
-}
+/* The parts of device k. */
+typedef struct own {
+    dcsr_vector *x, *r, *z, *p, *q, *diagonal;
+} own;
 
-/* to = op(a, b), element by element; `to` may be either. */
-static void combine(dcsr_i_multi_work *w, dcsr_multi_vector *to, dcsr_binary_name op, dcsr_multi_vector *a,
-                    dcsr_multi_vector *b)
+static dcsr_status lend(own *to, const solver *s, uint64_t k)
 {
-    for (uint64_t k = 0; k < w->parts; k++) {
-        dcsr_vector *to_k = dcsr_i_multi_part(w, to, k), *a_k = dcsr_i_multi_part(w, a, k),
-                    *b_k = dcsr_i_multi_part(w, b, k);
-        if (!w->status) w->status = dcsr_vector_ewise_mult(to_k, NULL, NULL, binary(op), a_k, b_k, NULL);
+    const struct {
+        dcsr_multi_vector *from;
+        dcsr_vector **to;
+    } each[] = {{s->x, &to->x}, {s->r, &to->r}, {s->z, &to->z},
+                {s->p, &to->p}, {s->q, &to->q}, {s->diagonal, &to->diagonal}};
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        uint64_t first;
+        *each[i].to = NULL;
+        dcsr_status status =
+            each[i].from ? dcsr_multi_vector_get_part(each[i].from, k, each[i].to, &first) : DCSR_OK;
+        if (status) return status;
     }
+    return DCSR_OK;
 }
 
-/* to += factor v. */
-static void add(dcsr_i_multi_work *w, dcsr_multi_vector *to, double factor, dcsr_multi_vector *v)
+/* Runs a pass on all devices; returns the sum of their terms, 0 after a failure. */
+static double pass(solver *s, dcsr_multi_task *task, double factor)
 {
-    for (uint64_t k = 0; k < w->parts; k++) {
-        dcsr_vector *to_k = dcsr_i_multi_part(w, to, k), *v_k = dcsr_i_multi_part(w, v, k);
-        if (!w->status)
-            w->status = dcsr_vector_apply_first(to_k, NULL, binary(DCSR_BINARY_PLUS),
-                                                binary(DCSR_BINARY_TIMES), &factor, v_k, NULL);
-    }
+    double sum = 0;
+    s->factor = factor;
+    for (uint64_t k = 0; k < s->w.parts; k++) s->term[k].value = 0;
+    if (!s->w.status) s->w.status = dcsr_multi_run(s->w.devices, task, s);
+    for (uint64_t k = 0; k < s->w.parts && !s->w.status; k++) sum += s->term[k].value;
+    return sum;
 }
 
-/* p = z + beta p. */
-static void turn(solver *s, double beta)
+/* p.q */
+static dcsr_status curve(void *user, uint64_t k)
 {
-    dcsr_i_multi_work *w = &s->w;
-    for (uint64_t k = 0; k < w->parts; k++) {
-        dcsr_vector *p = dcsr_i_multi_part(w, s->p, k);
-        if (!w->status)
-            w->status = dcsr_vector_apply_first(p, NULL, NULL, binary(DCSR_BINARY_TIMES), &beta, p, NULL);
-    }
-    combine(w, s->p, DCSR_BINARY_PLUS, s->p, s->z);
+    solver *s = user;
+    own v;
+    dcsr_status status = lend(&v, s, k);
+    return status ? status : dcsr_vector_dot(&s->term[k].value, v.p, v.q);
 }
 
-static double dot(solver *s, dcsr_multi_vector *a, dcsr_multi_vector *b)
+/* x += factor p, r -= factor q, r.r */
+static dcsr_status advance(void *user, uint64_t k)
 {
-    combine(&s->w, s->scratch, DCSR_BINARY_TIMES, a, b);
-    return dcsr_i_multi_sum(&s->w, s->scratch);
+    solver *s = user;
+    own v;
+    dcsr_status status = lend(&v, s, k);
+    if (!status) status = dcsr_vector_axpby(v.x, s->factor, v.p, 1, NULL);
+    return status ? status : dcsr_vector_axpby(v.r, -s->factor, v.q, 1, &s->term[k].value);
+}
+
+/* r -= q, r.r: what is left of b, which r is. */
+static dcsr_status begin(void *user, uint64_t k)
+{
+    solver *s = user;
+    own v;
+    dcsr_status status = lend(&v, s, k);
+    return status ? status : dcsr_vector_axpby(v.r, -1, v.q, 1, &s->term[k].value);
+}
+
+/* r.r, of b. */
+static dcsr_status measure(void *user, uint64_t k)
+{
+    solver *s = user;
+    own v;
+    dcsr_status status = lend(&v, s, k);
+    return status ? status : dcsr_vector_dot(&s->term[k].value, v.r, v.r);
+}
+
+/* z = r / diagonal, r.z */
+static dcsr_status precondition(void *user, uint64_t k)
+{
+    solver *s = user;
+    own v;
+    dcsr_status status = lend(&v, s, k);
+    if (!status)
+        status = dcsr_vector_ewise_mult(v.z, NULL, NULL, dcsr_binary_op_of(DCSR_BINARY_DIV, DCSR_FP64), v.r,
+                                        v.diagonal, NULL);
+    return status ? status : dcsr_vector_dot(&s->term[k].value, v.r, v.z);
+}
+
+/* p = z + factor p */
+static dcsr_status turn(void *user, uint64_t k)
+{
+    solver *s = user;
+    own v;
+    dcsr_status status = lend(&v, s, k);
+    return status ? status : dcsr_vector_axpby(v.p, 1, v.z, s->factor, NULL);
 }
 
 /* The diagonal of part k, whose row i is row `first` + i of A. */
@@ -102,35 +159,27 @@ static void make_jacobi(solver *s)
                                      (unsigned long long)there, (unsigned long long)w->n, least);
 }
 
-/* z from r. */
-static void precondition(solver *s)
-{
-    if (s->diagonal) combine(&s->w, s->z, DCSR_BINARY_DIV, s->r, s->diagonal);
-}
-
-static void iterate(solver *s, dcsr_multi_cg_result *found, double goal, uint64_t most)
+/* From r, with r.r given. */
+static void iterate(solver *s, dcsr_multi_cg_result *found, double rr, double goal, uint64_t most)
 {
     dcsr_i_multi_work *w = &s->w;
-    precondition(s);
-    double rz = dot(s, s->r, s->z);
-    turn(s, 0);
-    found->residual = sqrt(dot(s, s->r, s->r));
+    double rz = s->diagonal ? pass(s, precondition, 0) : rr;
+    pass(s, turn, 0);
+    found->residual = sqrt(rr);
     found->converged = found->residual <= goal;
     while (!w->status && !found->converged && found->iterations < most) {
-        if (!w->status) w->status = dcsr_multi_spmv(s->q, w->A, s->p, NULL);
-        const double curvature = dot(s, s->p, s->q);
+        w->status = dcsr_multi_spmv(s->q, w->A, s->p, NULL);
+        const double curvature = pass(s, curve, 0);
         found->indefinite = !(curvature > 0);
         if (w->status || found->indefinite) return;
-        add(w, s->x, rz / curvature, s->p);
-        add(w, s->r, -(rz / curvature), s->q);
-        found->residual = sqrt(dot(s, s->r, s->r));
+        rr = pass(s, advance, rz / curvature);
+        found->residual = sqrt(rr);
         found->iterations++;
         found->converged = found->residual <= goal;
         if (found->converged) return;
         const double before = rz;
-        precondition(s);
-        rz = dot(s, s->r, s->z);
-        turn(s, rz / before);
+        rz = s->diagonal ? pass(s, precondition, 0) : rr;
+        pass(s, turn, rz / before);
     }
 }
 
@@ -150,7 +199,7 @@ dcsr_status dcsr_multi_cg(double *x, dcsr_multi_cg_result *result, dcsr_multi_vi
     if (!s.w.status && s.w.type != DCSR_FP64)
         s.w.status = dcsr_thread_fail(DCSR_ERROR_TYPE_MISMATCH, "dcsr_multi_cg: A is %s; it must be fp64",
                                       dcsr_type_name(s.w.type));
-    dcsr_multi_vector **const each[] = {&s.x, &s.r, &s.p, &s.q, &s.scratch};
+    dcsr_multi_vector **const each[] = {&s.x, &s.r, &s.p, &s.q};
     for (size_t i = 0; i < sizeof each / sizeof *each; i++) *each[i] = dcsr_i_multi_take(&s.w, DCSR_FP64);
     s.z = s.r;
     if (o.jacobi) {
@@ -162,11 +211,11 @@ dcsr_status dcsr_multi_cg(double *x, dcsr_multi_cg_result *result, dcsr_multi_vi
     if (!s.w.status) s.w.status = dcsr_multi_vector_from_array(s.x, x);
     if (!s.w.status) s.w.status = dcsr_multi_vector_from_array(s.r, b);
     if (!s.w.status) s.w.status = dcsr_multi_vector_fill(s.p, &(double){0});
-    const double norm = sqrt(dot(&s, s.r, s.r));
+    const double norm = sqrt(pass(&s, measure, 0));
     if (!s.w.status) s.w.status = dcsr_multi_spmv(s.q, A, s.x, NULL);
-    add(&s.w, s.r, -1, s.q);
+    const double rr = pass(&s, begin, 0);
     if (norm > 0 || s.w.status)
-        iterate(&s, &found, (o.tolerance > 0 ? o.tolerance : 1e-8) * norm,
+        iterate(&s, &found, rr, (o.tolerance > 0 ? o.tolerance : 1e-8) * norm,
                 o.max_iterations ? o.max_iterations : 1000);
     else
         found.converged = true, s.w.status = dcsr_multi_vector_fill(s.x, &(double){0});

@@ -18,6 +18,7 @@ void dcsr_i_multi_work_open(dcsr_i_multi_work *w, dcsr_multi_view *A, const char
     if (w->status) return;
     w->context = shape.context;
     w->type = info.type;
+    w->devices = info.devices;
     w->n = info.rows;
     w->parts = info.parts;
     if (info.rows != info.cols)

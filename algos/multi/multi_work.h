@@ -1,7 +1,8 @@
 /* multi_work.h: what algorithms on several devices share.
  *
  * Their state is vectors that are cut as the rows of the view. A step is a product, by all devices at once, and
- * operations on the parts of vectors, made by the calling thread part by part, each on the part's own device.
+ * operations on the parts of vectors: by all devices at once too (dcsr_multi_run), or by the calling thread part by
+ * part, each on the part's own device.
  *
  * The first failure stays in `status`; after it all calls do nothing, so that it is looked at where a loop goes on, and
  * returned by dcsr_i_multi_work_close(). */
@@ -16,6 +17,7 @@ typedef struct dcsr_i_multi_work {
     dcsr_status status;
     const char *call; /* for messages */
     dcsr_multi_view *A;
+    dcsr_multi *devices;
     uint64_t n, parts;
     dcsr_type type;
     dcsr_context *context; /* of the first device: host memory is counted there */

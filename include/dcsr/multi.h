@@ -140,7 +140,8 @@ typedef struct dcsr_multi_view_info {
     uint64_t parts;
     uint64_t border[DCSR_MAX_DEVICES + 1];
     uint64_t nnz_of[DCSR_MAX_DEVICES]; /* of each part */
-    double balance; /* entries of the largest part, over those of an equal share; 1 is even */
+    double balance;      /* entries of the largest part, over those of an equal share; 1 is even */
+    dcsr_multi *devices; /* lent */
 } dcsr_multi_view_info;
 DCSR_API dcsr_status dcsr_multi_view_get_info(dcsr_multi_view *view, dcsr_multi_view_info *info);
 /* Lends the view of part k, whose row i is row border[k] + i of the matrix. */
@@ -228,9 +229,9 @@ DCSR_API dcsr_status dcsr_multi_vector_reduce(void *result, const dcsr_monoid *m
 /* ---- Algorithms ----
  *
  * As those of dcsr/graph.h, with the same options and results, on all devices: products are made by all of them at
- * once, the rest part by part by the calling thread. The arrays are the caller's, in host memory, with an element for
- * each vertex. After an error they are as they were, and so is the result; but an array that is copied from a device
- * that fails meanwhile (DEVICE) may hold some elements. Views of any layout; any number of threads may work on one.
+ * once, the rest, but for dcsr_multi_cg(), part by part by the calling thread. The arrays are the caller's, in host
+ * memory, with an element for each vertex. After an error they are as they were, and so is the result; but an array that
+ * is copied from a device that fails meanwhile (DEVICE) may hold some elements. Views of any layout; any number of threads may work on one.
  *
  * Errors of all: INVALID_ARGUMENT (NULL, an option out of range), DIMENSION_MISMATCH (not square), INDEX_OUT_OF_RANGE
  * (a source that is no vertex), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE. In costs n is the number of vertices and m
@@ -273,8 +274,9 @@ typedef struct dcsr_multi_cg_result {
 /* Solves A x = b by conjugate gradients (Hestenes, Stiefel 1952); A is fp64, symmetric and positive definite, which is
  * not checked beyond `indefinite`. x is where to start, and becomes the solution, or as far as it came: not converged
  * is no error. result may be NULL. Errors: also TYPE_MISMATCH (not fp64), INVALID_ARGUMENT (options->jacobi and a
- * diagonal that is not all above 0). Cost: an iteration is a dcsr_multi_spmv(), three sums and three updates, O(n + m).
- * Memory: 40 n bytes, with jacobi 56 n, and the diagonal as a matrix for a while. */
+ * diagonal that is not all above 0). Cost: an iteration is a dcsr_multi_spmv(), two sums and three updates by all
+ * devices at once, O(n + m): it moves 88 n bytes beside the product. Memory: 32 n bytes, with jacobi 48 n, and the
+ * diagonal as a matrix for a while. */
 DCSR_API dcsr_status dcsr_multi_cg(double *x, dcsr_multi_cg_result *result, dcsr_multi_view *A,
                                    const double *b, const dcsr_multi_cg_options *options);
 
