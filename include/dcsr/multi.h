@@ -230,8 +230,9 @@ DCSR_API dcsr_status dcsr_multi_vector_reduce(void *result, const dcsr_monoid *m
  *
  * As those of dcsr/graph.h, with the same options and results, on all devices: products are made by all of them at
  * once, the rest, but for dcsr_multi_cg(), part by part by the calling thread. The arrays are the caller's, in host
- * memory, with an element for each vertex. After an error they are as they were, and so is the result; but an array that
- * is copied from a device that fails meanwhile (DEVICE) may hold some elements. Views of any layout; any number of threads may work on one.
+ * memory, with an element for each vertex. After an error they are as they were, and so is the result; but an array
+ * that is copied from a device that fails meanwhile (DEVICE) may hold some elements. Views of any layout; any number of
+ * threads may work on one.
  *
  * Errors of all: INVALID_ARGUMENT (NULL, an option out of range), DIMENSION_MISMATCH (not square), INDEX_OUT_OF_RANGE
  * (a source that is no vertex), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE. In costs n is the number of vertices and m
