@@ -16,9 +16,9 @@ void dcsr_i_multi_work_open(dcsr_i_multi_work *w, dcsr_multi_view *A, const char
     if (!w->status) w->status = dcsr_multi_view_get_part(A, 0, &first);
     if (!w->status) w->status = dcsr_view_get_shape(first, &shape);
     if (w->status) return;
+    w->devices = info.devices;
     w->context = shape.context;
     w->type = info.type;
-    w->devices = info.devices;
     w->n = info.rows;
     w->parts = info.parts;
     if (info.rows != info.cols)

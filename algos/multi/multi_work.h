@@ -1,8 +1,7 @@
 /* multi_work.h: what algorithms on several devices share.
  *
- * Their state is vectors that are cut as the rows of the view. A step is a product, by all devices at once, and
- * operations on the parts of vectors: by all devices at once too (dcsr_multi_run), or by the calling thread part by
- * part, each on the part's own device.
+ * Their state is vectors that are cut as the rows of the view. A step is a product, or operations on the parts of
+ * vectors, by all devices at once.
  *
  * The first failure stays in `status`; after it all calls do nothing, so that it is looked at where a loop goes on, and
  * returned by dcsr_i_multi_work_close(). */

@@ -134,14 +134,14 @@ DCSR_API dcsr_status dcsr_multi_view_create(dcsr_multi_view **view, dcsr_multi_m
 DCSR_API void dcsr_multi_view_destroy(dcsr_multi_view *view);
 
 typedef struct dcsr_multi_view_info {
+    dcsr_multi *devices; /* lent: to run tasks on */
     dcsr_type type;
     dcsr_layout layout;
     uint64_t rows, cols, nnz, version;
     uint64_t parts;
     uint64_t border[DCSR_MAX_DEVICES + 1];
     uint64_t nnz_of[DCSR_MAX_DEVICES]; /* of each part */
-    double balance;      /* entries of the largest part, over those of an equal share; 1 is even */
-    dcsr_multi *devices; /* lent */
+    double balance; /* entries of the largest part, over those of an equal share; 1 is even */
 } dcsr_multi_view_info;
 DCSR_API dcsr_status dcsr_multi_view_get_info(dcsr_multi_view *view, dcsr_multi_view_info *info);
 /* Lends the view of part k, whose row i is row border[k] + i of the matrix. */
@@ -228,11 +228,10 @@ DCSR_API dcsr_status dcsr_multi_vector_reduce(void *result, const dcsr_monoid *m
 
 /* ---- Algorithms ----
  *
- * As those of dcsr/graph.h, with the same options and results, on all devices: products are made by all of them at
- * once, the rest, but for dcsr_multi_cg(), part by part by the calling thread. The arrays are the caller's, in host
- * memory, with an element for each vertex. After an error they are as they were, and so is the result; but an array
- * that is copied from a device that fails meanwhile (DEVICE) may hold some elements. Views of any layout; any number of
- * threads may work on one.
+ * As those of dcsr/graph.h, with the same options and results, on all devices at once. The arrays are the caller's, in
+ * host memory, with an element for each vertex. After an error they are as they were, and so is the result; but an
+ * array that is copied from a device that fails meanwhile (DEVICE) may hold some elements. Views of any layout; any
+ * number of threads may work on one.
  *
  * Errors of all: INVALID_ARGUMENT (NULL, an option out of range), DIMENSION_MISMATCH (not square), INDEX_OUT_OF_RANGE
  * (a source that is no vertex), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE. In costs n is the number of vertices and m
