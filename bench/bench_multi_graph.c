@@ -100,7 +100,7 @@ static void measure_insertion(bench *b, bench_table *table, size_t batch)
 typedef struct graph {
     bench *b;
     char name[32];
-    uint64_t n, sources[SOURCES];
+    uint64_t n, edges, sources[SOURCES];
     dcsr_matrix *matrix;
     dcsr_view *view;
     int32_t *level, *expected; /* of the first source */
@@ -125,6 +125,9 @@ static graph make_graph(bench *b, int scale)
     }
     bench_defragment_now(g.matrix, DCSR_DEFRAGMENT_WHOLE);
     BENCH_OK(dcsr_view_create(&g.view, g.matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    dcsr_view_shape shape;
+    BENCH_OK(dcsr_view_get_shape(g.view, &shape));
+    g.edges = shape.nnz;
     g.level = bench_alloc(g.n, sizeof *g.level);
     g.expected = bench_alloc(g.n, sizeof *g.expected);
     g.rank = bench_alloc(g.n, sizeof *g.rank);
@@ -169,7 +172,7 @@ static void search_whole(graph *g, bench_table *table)
     double gteps, levels;
     g->bfs_seconds = search(g, NULL, g->expected, &gteps, &levels);
     BENCH_OK(dcsr_bfs(g->expected, NULL, g->view, g->sources[0]));
-    bench_row(table, BENCH_LABELS(g->name, "one"), g->bfs_seconds * 1e3, gteps, 1, levels, NAN);
+    bench_row(table, BENCH_LABELS(g->name, "bfs", "one"), g->bfs_seconds * 1e3, gteps, 1, levels, NAN, NAN);
 }
 
 static void search_parts(graph *g, bench_table *table, const char *devices, dcsr_multi_view *parts)
@@ -180,8 +183,8 @@ static void search_parts(graph *g, bench_table *table, const char *devices, dcsr
     BENCH_OK(dcsr_multi_traverse(g->level, NULL, parts, 1, g->sources, &report));
     if (memcmp(g->level, g->expected, g->n * sizeof *g->level))
         bench_die("other levels on %s, %s", g->name, devices);
-    bench_row(table, BENCH_LABELS(g->name, devices), seconds * 1e3, gteps, g->bfs_seconds / seconds, levels,
-              report.communication / report.seconds);
+    bench_row(table, BENCH_LABELS(g->name, "bfs", devices), seconds * 1e3, gteps, g->bfs_seconds / seconds,
+              levels, report.communication / report.seconds, NAN);
 }
 
 /* Seconds of an iteration. */
@@ -203,7 +206,8 @@ static double rank(graph *g, dcsr_multi_view *parts, double *to)
 static void rank_whole(graph *g, bench_table *table)
 {
     g->pagerank_seconds = rank(g, NULL, g->expected_rank);
-    bench_row(table, BENCH_LABELS(g->name, "one"), g->pagerank_seconds * 1e3, 1, 0);
+    bench_row(table, BENCH_LABELS(g->name, "pagerank", "one"), g->pagerank_seconds * 1e3,
+              1e-9 * (double)g->edges / g->pagerank_seconds, 1, NAN, NAN, 0);
 }
 
 static void rank_parts(graph *g, bench_table *table, const char *devices, dcsr_multi_view *parts)
@@ -212,17 +216,18 @@ static void rank_parts(graph *g, bench_table *table, const char *devices, dcsr_m
     double apart = 0;
     for (uint64_t v = 0; v < g->n; v++) apart += fabs(g->rank[v] - g->expected_rank[v]);
     if (!(apart < 1e-4)) bench_die("other ranks on %s, %s: by %g", g->name, devices, apart);
-    bench_row(table, BENCH_LABELS(g->name, devices), seconds * 1e3, g->pagerank_seconds / seconds, apart);
+    bench_row(table, BENCH_LABELS(g->name, "pagerank", devices), seconds * 1e3,
+              1e-9 * (double)g->edges / seconds, g->pagerank_seconds / seconds, NAN, NAN, apart);
 }
 
-static void on_graph(bench *b, int scale, bench_table *bfs, bench_table *pagerank)
+static void on_graph(bench *b, int scale, bench_table *table)
 {
     char what[32];
     snprintf(what, sizeof what, "R-MAT of scale %d", scale);
     if (!bench_has_time(b, what)) return;
     graph g = make_graph(b, scale);
-    search_whole(&g, bfs);
-    rank_whole(&g, pagerank);
+    search_whole(&g, table);
+    rank_whole(&g, table);
     for (int count = 1; count <= most_devices(b); count *= 2) {
         char text[32];
         dcsr_multi *devices = open_devices(b, count, text, sizeof text);
@@ -230,8 +235,8 @@ static void on_graph(bench *b, int scale, bench_table *bfs, bench_table *pageran
         dcsr_multi_view *view;
         BENCH_OK(dcsr_multi_matrix_from_view(&matrix, devices, g.view, NULL));
         BENCH_OK(dcsr_multi_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
-        search_parts(&g, bfs, text, view);
-        rank_parts(&g, pagerank, text, view);
+        search_parts(&g, table, text, view);
+        rank_parts(&g, table, text, view);
         dcsr_multi_view_destroy(view);
         dcsr_multi_matrix_destroy(matrix);
         dcsr_multi_destroy(devices);
@@ -249,12 +254,10 @@ int main(int argc, char **argv)
                           "batch devices | medges_per_s:%.2f times_one:%.2f balance:%.3f balances:%.0f");
     measure_insertion(&b, insertion, BENCH_SIZE(&b, 10000, 100000));
     if (b.gpu && !b.quick) measure_insertion(&b, insertion, 1000000);
-    bench_table *bfs = bench_table_begin(
-        &b, "multi_bfs", "Breadth-first search from one vertex",
-        "graph devices | ms:%.3f gteps:%.3f times_one:%.2f levels:%.0f communication:%.3f");
-    bench_table *pagerank = bench_table_begin(&b, "multi_pagerank", "An iteration of PageRank, symmetric",
-                                              "graph devices | ms:%.3f times_one:%.2f apart:%.1e");
-    for (const int *scale = BENCH_SIZE_ON(&b, quick, host, gpu); *scale; scale++)
-        on_graph(&b, *scale, bfs, pagerank);
+    bench_table *graphs =
+        bench_table_begin(&b, "multi_graph", "A search from one vertex; an iteration of PageRank",
+                          "graph algorithm devices | ms:%.3f gteps:%.3f times_one:%.2f levels:%.0f "
+                          "communication:%.3f apart:%.1e");
+    for (const int *scale = BENCH_SIZE_ON(&b, quick, host, gpu); *scale; scale++) on_graph(&b, *scale, graphs);
     return bench_end(&b);
 }
