@@ -6,6 +6,7 @@
 #include "multi/devices.h"
 #include "dcsr/base/runtime.h"
 #include "multi/device_text.h"
+#include "multi/fetch_cuda.h"
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
@@ -144,6 +145,15 @@ dcsr_status dcsr_multi_run(dcsr_multi *devices, dcsr_multi_task *task, void *use
 
 /* ---- Creating and destroying ---- */
 
+/* GPUs copy from each other without the host where they can. */
+static void open_to_peers(const dcsr_multi *devices)
+{
+    static void (*const open)(dcsr_context *const *, uint64_t) = DCSR_I_IN_CUDA(dcsr_i_cuda_open_to_peers);
+    dcsr_context *contexts[DCSR_MAX_DEVICES];
+    for (uint64_t k = 0; k < devices->count; k++) contexts[k] = devices->worker[k].context;
+    if (open && devices->device == DCSR_DEVICE_CUDA) open(contexts, devices->count);
+}
+
 static dcsr_status create_contexts(dcsr_multi *devices, const dcsr_i_named_devices *named,
                                    const dcsr_multi_options *options)
 {
@@ -172,6 +182,7 @@ static dcsr_status create_contexts(dcsr_multi *devices, const dcsr_i_named_devic
             snprintf(one->name, sizeof one->name, "device %d (cpu)", (int)k);
     }
     devices->device = first.device;
+    open_to_peers(devices);
     return DCSR_OK;
 }
 

@@ -208,6 +208,14 @@ DCSR_API dcsr_status dcsr_multi_vxm(dcsr_multi_vector *w, const dcsr_multi_vecto
                                     const dcsr_multi_vector *u, dcsr_multi_view *A, const dcsr_desc *desc,
                                     dcsr_multi_report *report);
 
+/* dcsr_traverse() from n sources, on all devices at once: level is the caller's array in host memory, with an element
+ * for each row. On GPUs each device walks the rows that it has, and sends the others a bit for each vertex; on the cpu
+ * a level is a dcsr_multi_vxm(). Arguments, result and errors as of dcsr_traverse(), but that levels may be overwritten
+ * in part after DEVICE. Cost: O(rows + edges), and each level a meeting and rows / 8 bytes from each of the others.
+ * Memory of a GPU: 20 bytes for each row that it has, and (2 + devices) / 8 bytes for each of all. */
+DCSR_API dcsr_status dcsr_multi_traverse(int32_t *level, dcsr_traverse_result *result, dcsr_multi_view *A,
+                                         uint64_t n, const uint64_t *sources, dcsr_multi_report *report);
+
 /* The reduction of all elements, as dcsr_vector_reduce(), but *result keeps its value where there are none. */
 DCSR_API dcsr_status dcsr_multi_vector_reduce(void *result, const dcsr_monoid *monoid,
                                               const dcsr_multi_vector *vector);
@@ -223,9 +231,9 @@ DCSR_API dcsr_status dcsr_multi_vector_reduce(void *result, const dcsr_monoid *m
  * (a source that is no vertex), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE. In costs n is the number of vertices and m
  * that of edges; memory is that of all devices together, without what products take (see above). */
 
-/* Levels of a breadth-first search, as dcsr_bfs(): -1 for what is not reached. A vxm a level, with the vertices that
- * have one as its complemented mask; a device pushes or pulls as its product chooses. result may be NULL. Cost:
- * O(n + m), and each level a merge of the devices' lists and at worst a pass over n elements. Memory: 6 n bytes. */
+/* Levels of a breadth-first search, as dcsr_bfs(): -1 for what is not reached. It is dcsr_multi_traverse() from one
+ * vertex. result may be NULL. Cost: O(n + m), and each level a merge of what devices have found. Memory: 6 n bytes on
+ * the cpu, on GPUs as for dcsr_multi_traverse(). */
 DCSR_API dcsr_status dcsr_multi_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_multi_view *A,
                                     uint64_t source);
 
