@@ -149,6 +149,12 @@ DCSR_API dcsr_status dcsr_multi_view_get_part(dcsr_multi_view *view, uint64_t k,
 DCSR_API dcsr_status dcsr_multi_view_get_row(dcsr_multi_view *view, uint64_t row, uint64_t capacity,
                                              uint32_t *cols, void *values, uint64_t *length);
 
+/* All that the view shows as one matrix of a context, any that is open; the inverse of dcsr_multi_matrix_from_view().
+ * options NULL: the defaults, with the policy of the view's matrix. *matrix is NULL on failure. Errors: as
+ * dcsr_matrix_from_csr(). Cost: two copies of the entries; on GPUs by way of host memory. */
+DCSR_API dcsr_status dcsr_multi_view_to_matrix(dcsr_matrix **matrix, dcsr_context *context,
+                                               dcsr_multi_view *view, const dcsr_matrix_options *options);
+
 /* ---- Vectors ---- */
 
 typedef struct dcsr_multi_vector dcsr_multi_vector;
@@ -207,6 +213,36 @@ DCSR_API dcsr_status dcsr_multi_vxm(dcsr_multi_vector *w, const dcsr_multi_vecto
                                     const dcsr_binary_op *accum, const dcsr_semiring *semiring,
                                     const dcsr_multi_vector *u, dcsr_multi_view *A, const dcsr_desc *desc,
                                     dcsr_multi_report *report);
+
+/* Y<mask> = accum(Y, A X), as dcsr_spmm(): X and Y are row-major arrays of the caller's in host memory, and each device
+ * multiplies its rows with all of X; row by row the result has the bits of one device with the same mapping and as many
+ * threads as the device has. mask has one element per row of Y, and may be NULL. Errors: as dcsr_spmm();
+ * INVALID_ARGUMENT also for desc->transpose_a: transpose first, with dcsr_multi_transpose(). Y is then as it was.
+ * Memory beside dcsr_spmm()'s: a copy of Y; on GPUs X on each. */
+DCSR_API dcsr_status dcsr_multi_spmm(void *Y, const dcsr_multi_vector *mask, const dcsr_binary_op *accum,
+                                     const dcsr_semiring *semiring, dcsr_multi_view *A, const void *X,
+                                     uint64_t columns, const dcsr_desc *desc);
+
+/* C<mask> = A B, with B^T for B if desc->transpose_b is set, as dcsr_mxm() does it with a new C of this type, which is
+ * the caller's and is cut where A's rows are. mask may be NULL. Each device fetches the rows of B that it reads, those
+ * whose numbers are columns of entries of its part of A (of B^T: columns of entries of its part of the mask, or all if
+ * there is none or it is complemented), as one matrix, and multiplies with them by itself. So on the cpu the result is
+ * that of a single device, bit for bit. Of the descriptor, replace and same_pattern change nothing, as C is new.
+ * *C is NULL on failure. Errors: as dcsr_mxm(), whatever is of other devices, and INVALID_ARGUMENT for
+ * desc->transpose_a: multiply with what dcsr_multi_transpose() gives. Cost on each device: that of dcsr_mxm() for its
+ * part, O(rows of B), and a copy of what it fetches, on GPUs by way of host memory. Memory on each: the rows that it
+ * fetches, twice for a while. */
+DCSR_API dcsr_status dcsr_multi_mxm(dcsr_multi_matrix **C, dcsr_type type, dcsr_multi_view *mask,
+                                    const dcsr_semiring *semiring, dcsr_multi_view *A, dcsr_multi_view *B,
+                                    const dcsr_desc *desc, dcsr_multi_report *report);
+
+/* B = A^T, a new matrix of A's type, which is the caller's and has borders of its own, where its parts have equally many
+ * entries. What A holds more than once is combined, as by dcsr_matrix_transpose(). *B is NULL on failure. Errors:
+ * INVALID_ARGUMENT (NULL), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE. Cost on each device: transposing its part, O(entries
+ * + columns of A), and a copy of its part of B, on GPUs by way of host memory. Memory: A once more, and B twice, for a
+ * while. */
+DCSR_API dcsr_status dcsr_multi_transpose(dcsr_multi_matrix **B, dcsr_multi_view *A,
+                                          dcsr_multi_report *report);
 
 /* The reduction of all elements, as dcsr_vector_reduce(), but *result keeps its value where there are none. */
 DCSR_API dcsr_status dcsr_multi_vector_reduce(void *result, const dcsr_monoid *monoid,
