@@ -1,5 +1,5 @@
-/* multi_mxm.c: C<mask> = A B on several devices: each fetches the rows of B that its part of A reads, as one matrix, and
- * multiplies as a single device does.
+/* multi_mxm.c: C<mask> = A B on several devices: each fetches the rows of B that its part of A reads, as one matrix,
+ * and multiplies as a single device does.
  *
  *      A_k  the device's rows of A, and of the result
  *      B_k  B with those rows alone that are columns of entries of A_k; of B^T the rows that are columns of entries of

@@ -13,7 +13,7 @@ typedef struct spmm {
     const dcsr_binary_op *accum;
     const dcsr_semiring *semiring;
     const void *X;
-    char *Y, *made; /* the caller's; what it will be */
+    char *Y, *made; /* the caller's; what it will be: the same where one device does it all */
     uint64_t columns;
     size_t row; /* bytes of a row of Y */
     dcsr_desc desc;
@@ -32,14 +32,14 @@ static dcsr_status multiply_part(void *user, uint64_t k)
     if (s->mask)
         status = dcsr_i_multi_fetch(&mask, dcsr_i_multi_context(s->A->devices, k), s->mask->part,
                                     s->mask->borders, begin, end, k, &s->cost.bytes[k]);
-    if (s->mask || s->accum) memcpy(to, s->Y + begin * s->row, (end - begin) * s->row);
+    if (s->made != s->Y && (s->mask || s->accum)) memcpy(to, s->Y + begin * s->row, (end - begin) * s->row);
     if (status == DCSR_OK && end > begin)
         status = dcsr_spmm(to, mask, s->accum, s->semiring, s->A->part[k], s->X, s->columns, &desc);
     dcsr_vector_destroy(mask);
     const uint64_t began = dcsr_i_nanoseconds();
     DCSR_TRY(dcsr_multi_meet(s->A->devices, status));
     s->cost.waited[k] = dcsr_i_nanoseconds() - began;
-    memcpy(s->Y + begin * s->row, to, (end - begin) * s->row);
+    if (s->made != s->Y) memcpy(s->Y + begin * s->row, to, (end - begin) * s->row);
     return DCSR_OK;
 }
 
@@ -69,10 +69,11 @@ dcsr_status dcsr_multi_spmm(void *Y, const dcsr_multi_vector *mask, const dcsr_b
                            (unsigned long long)rows, (unsigned long long)columns);
     s.row = columns * size;
     dcsr_context *home = dcsr_i_multi_home(A->devices);
-    s.made = dcsr_i_alloc(home, DCSR_I_SCRATCH, rows, s.row);
-    if (!s.made) return DCSR_ERROR_OUT_OF_MEMORY;
+    const bool alone = A->rows->parts == 1 || !rows || !columns;
+    s.made = alone ? Y : dcsr_i_alloc(home, DCSR_I_SCRATCH, rows, s.row);
+    if (!alone && !s.made) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = dcsr_multi_run(A->devices, multiply_part, &s);
-    dcsr_i_free(home, DCSR_I_SCRATCH, s.made, rows, s.row);
+    if (!alone) dcsr_i_free(home, DCSR_I_SCRATCH, s.made, rows, s.row);
     if (status == DCSR_OK && s.desc.report) {
         dcsr_report all = {.device = DCSR_DEVICE_CPU, .mapping = DCSR_SPMM_ROW_SPLIT};
         for (uint64_t k = 0; k < A->rows->parts; k++) {

@@ -74,8 +74,8 @@ typedef dcsr_status dcsr_multi_task(void *user, uint64_t k);
 DCSR_API dcsr_status dcsr_multi_run(dcsr_multi *devices, dcsr_multi_task *task, void *user);
 
 /* In a task: waits until all devices are here; what each wrote before, all see afterwards. If any of them comes with a
- * failure, or has returned with one, all get one, and should return it: those that did not fail themselves CANCELLED, of
- * which nobody is told. So a task may also return where it fails, without meeting the others. */
+ * failure, or has returned with one, all get one, and should return it: those that did not fail themselves CANCELLED,
+ * of which nobody is told. So a task may also return where it fails, without meeting the others. */
 DCSR_API dcsr_status dcsr_multi_meet(dcsr_multi *devices, dcsr_status mine);
 
 /* ---- Matrices ---- */
@@ -140,7 +140,8 @@ typedef struct dcsr_multi_view_info {
     uint64_t parts;
     uint64_t border[DCSR_MAX_DEVICES + 1];
     uint64_t nnz_of[DCSR_MAX_DEVICES]; /* of each part */
-    double balance; /* entries of the largest part, over those of an equal share; 1 is even */
+    double balance;      /* entries of the largest part, over those of an equal share; 1 is even */
+    dcsr_multi *devices; /* lent: for tasks on the parts (dcsr_multi_run) */
 } dcsr_multi_view_info;
 DCSR_API dcsr_status dcsr_multi_view_get_info(dcsr_multi_view *view, dcsr_multi_view_info *info);
 /* Lends the view of part k, whose row i is row border[k] + i of the matrix. */
@@ -236,11 +237,11 @@ DCSR_API dcsr_status dcsr_multi_mxm(dcsr_multi_matrix **C, dcsr_type type, dcsr_
                                     const dcsr_semiring *semiring, dcsr_multi_view *A, dcsr_multi_view *B,
                                     const dcsr_desc *desc, dcsr_multi_report *report);
 
-/* B = A^T, a new matrix of A's type, which is the caller's and has borders of its own, where its parts have equally many
- * entries. What A holds more than once is combined, as by dcsr_matrix_transpose(). *B is NULL on failure. Errors:
- * INVALID_ARGUMENT (NULL), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE. Cost on each device: transposing its part, O(entries
- * + columns of A), and a copy of its part of B, on GPUs by way of host memory. Memory: A once more, and B twice, for a
- * while. */
+/* B = A^T, a new matrix of A's type, which is the caller's and has borders of its own, where its parts have equally
+ * many entries. What A holds more than once is combined, as by dcsr_matrix_transpose(). *B is NULL on failure. Errors:
+ * INVALID_ARGUMENT (NULL), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE. Cost on each device: transposing its part,
+ * O(entries + columns of A), and a copy of its part of B, on GPUs by way of host memory. Memory: A once more, and B
+ * twice, for a while. */
 DCSR_API dcsr_status dcsr_multi_transpose(dcsr_multi_matrix **B, dcsr_multi_view *A,
                                           dcsr_multi_report *report);
 
@@ -279,6 +280,22 @@ DCSR_API dcsr_status dcsr_multi_pagerank(double *rank, dcsr_pagerank_result *res
  * Memory: 22 n bytes. */
 DCSR_API dcsr_status dcsr_multi_components(uint32_t *component, dcsr_components_result *result,
                                            dcsr_multi_view *A, const dcsr_graph_options *options);
+
+/* Shortest paths, as dcsr_sssp(), with its distances, bit for bit. A round is a vxm over min-plus of the vertices that
+ * are near, and has at worst a pass over n elements; delta bounds what is near, as there, and so how many rounds there
+ * are. Where a weight is negative or NaN, or one infinite and another minus infinite, the matrix is brought to the
+ * first device, which searches alone, with options of its own. result may be NULL. Errors: also INVALID_ARGUMENT (a
+ * weight is NaN; delta). Cost: O(n + m) for random weights, mostly, and O(n) a round at worst. Memory: 50 n bytes. */
+DCSR_API dcsr_status dcsr_multi_sssp(double *distance, dcsr_sssp_result *result, dcsr_multi_view *A,
+                                     uint64_t source, const dcsr_sssp_options *options);
+
+/* Triangles, as dcsr_triangles(), with its numbers. Edges are kept by their ends of lower degree, as a partitioned
+ * matrix, which is multiplied with its transpose under itself (dcsr_multi_mxm); for numbers of each vertex also with
+ * itself. If not options->symmetric, A is transposed first. triangles or result may be NULL, not both. Cost:
+ * O(n + m sqrt m), mostly far less. Memory: 28 n + 4 m bytes on the host; on the devices what m edges take, lists that
+ * they fetch, and 8 m bytes for the product, and the transpose. */
+DCSR_API dcsr_status dcsr_multi_triangles(uint64_t *triangles, dcsr_triangles_result *result,
+                                          dcsr_multi_view *A, const dcsr_graph_options *options);
 
 typedef struct dcsr_multi_cg_options {
     double tolerance;        /* of the residual, to stop at; 0: 1e-8 */
