@@ -74,8 +74,8 @@ typedef dcsr_status dcsr_multi_task(void *user, uint64_t k);
 DCSR_API dcsr_status dcsr_multi_run(dcsr_multi *devices, dcsr_multi_task *task, void *user);
 
 /* In a task: waits until all devices are here; what each wrote before, all see afterwards. If any of them comes with a
- * failure, or has returned with one, all get one, and should return it: those that did not fail themselves CANCELLED, of
- * which nobody is told. So a task may also return where it fails, without meeting the others. */
+ * failure, or has returned with one, all get one, and should return it: those that did not fail themselves CANCELLED,
+ * of which nobody is told. So a task may also return where it fails, without meeting the others. */
 DCSR_API dcsr_status dcsr_multi_meet(dcsr_multi *devices, dcsr_status mine);
 
 /* ---- Matrices ---- */
@@ -140,7 +140,8 @@ typedef struct dcsr_multi_view_info {
     uint64_t parts;
     uint64_t border[DCSR_MAX_DEVICES + 1];
     uint64_t nnz_of[DCSR_MAX_DEVICES]; /* of each part */
-    double balance; /* entries of the largest part, over those of an equal share; 1 is even */
+    double balance;      /* entries of the largest part, over those of an equal share; 1 is even */
+    dcsr_multi *devices; /* lent: for tasks on the parts (dcsr_multi_run) */
 } dcsr_multi_view_info;
 DCSR_API dcsr_status dcsr_multi_view_get_info(dcsr_multi_view *view, dcsr_multi_view_info *info);
 /* Lends the view of part k, whose row i is row border[k] + i of the matrix. */
@@ -148,6 +149,12 @@ DCSR_API dcsr_status dcsr_multi_view_get_part(dcsr_multi_view *view, uint64_t k,
 /* As dcsr_view_get_row(). */
 DCSR_API dcsr_status dcsr_multi_view_get_row(dcsr_multi_view *view, uint64_t row, uint64_t capacity,
                                              uint32_t *cols, void *values, uint64_t *length);
+
+/* All that the view shows as one matrix of a context, any that is open; the inverse of dcsr_multi_matrix_from_view().
+ * options NULL: the defaults, with the policy of the view's matrix. *matrix is NULL on failure. Errors: as
+ * dcsr_matrix_from_csr(). Cost: two copies of the entries; on GPUs by way of host memory. */
+DCSR_API dcsr_status dcsr_multi_view_to_matrix(dcsr_matrix **matrix, dcsr_context *context,
+                                               dcsr_multi_view *view, const dcsr_matrix_options *options);
 
 /* ---- Vectors ---- */
 
@@ -215,6 +222,35 @@ DCSR_API dcsr_status dcsr_multi_vxm(dcsr_multi_vector *w, const dcsr_multi_vecto
  * Memory of a GPU: 20 bytes for each row that it has, and (2 + devices) / 8 bytes for each of all. */
 DCSR_API dcsr_status dcsr_multi_traverse(int32_t *level, dcsr_traverse_result *result, dcsr_multi_view *A,
                                          uint64_t n, const uint64_t *sources, dcsr_multi_report *report);
+/* Y<mask> = accum(Y, A X), as dcsr_spmm(): X and Y are row-major arrays of the caller's in host memory, and each device
+ * multiplies its rows with all of X; row by row the result has the bits of one device with the same mapping and as many
+ * threads as the device has. mask has one element per row of Y, and may be NULL. Errors: as dcsr_spmm();
+ * INVALID_ARGUMENT also for desc->transpose_a: transpose first, with dcsr_multi_transpose(). Y is then as it was.
+ * Memory beside dcsr_spmm()'s: a copy of Y; on GPUs X on each. */
+DCSR_API dcsr_status dcsr_multi_spmm(void *Y, const dcsr_multi_vector *mask, const dcsr_binary_op *accum,
+                                     const dcsr_semiring *semiring, dcsr_multi_view *A, const void *X,
+                                     uint64_t columns, const dcsr_desc *desc);
+
+/* C<mask> = A B, with B^T for B if desc->transpose_b is set, as dcsr_mxm() does it with a new C of this type, which is
+ * the caller's and is cut where A's rows are. mask may be NULL. Each device fetches the rows of B that it reads, those
+ * whose numbers are columns of entries of its part of A (of B^T: columns of entries of its part of the mask, or all if
+ * there is none or it is complemented), as one matrix, and multiplies with them by itself. So on the cpu the result is
+ * that of a single device, bit for bit. Of the descriptor, replace and same_pattern change nothing, as C is new.
+ * *C is NULL on failure. Errors: as dcsr_mxm(), whatever is of other devices, and INVALID_ARGUMENT for
+ * desc->transpose_a: multiply with what dcsr_multi_transpose() gives. Cost on each device: that of dcsr_mxm() for its
+ * part, O(rows of B), and a copy of what it fetches, on GPUs by way of host memory. Memory on each: the rows that it
+ * fetches, twice for a while. */
+DCSR_API dcsr_status dcsr_multi_mxm(dcsr_multi_matrix **C, dcsr_type type, dcsr_multi_view *mask,
+                                    const dcsr_semiring *semiring, dcsr_multi_view *A, dcsr_multi_view *B,
+                                    const dcsr_desc *desc, dcsr_multi_report *report);
+
+/* B = A^T, a new matrix of A's type, which is the caller's and has borders of its own, where its parts have equally
+ * many entries. What A holds more than once is combined, as by dcsr_matrix_transpose(). *B is NULL on failure. Errors:
+ * INVALID_ARGUMENT (NULL), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE. Cost on each device: transposing its part,
+ * O(entries + columns of A), and a copy of its part of B, on GPUs by way of host memory. Memory: A once more, and B
+ * twice, for a while. */
+DCSR_API dcsr_status dcsr_multi_transpose(dcsr_multi_matrix **B, dcsr_multi_view *A,
+                                          dcsr_multi_report *report);
 
 /* The reduction of all elements, as dcsr_vector_reduce(), but *result keeps its value where there are none. */
 DCSR_API dcsr_status dcsr_multi_vector_reduce(void *result, const dcsr_monoid *monoid,
@@ -251,6 +287,22 @@ DCSR_API dcsr_status dcsr_multi_pagerank(double *rank, dcsr_pagerank_result *res
  * Memory: 22 n bytes. */
 DCSR_API dcsr_status dcsr_multi_components(uint32_t *component, dcsr_components_result *result,
                                            dcsr_multi_view *A, const dcsr_graph_options *options);
+
+/* Shortest paths, as dcsr_sssp(), with its distances, bit for bit. A round is a vxm over min-plus of the vertices that
+ * are near, and has at worst a pass over n elements; delta bounds what is near, as there, and so how many rounds there
+ * are. Where a weight is negative or NaN, or one infinite and another minus infinite, the matrix is brought to the
+ * first device, which searches alone, with options of its own. result may be NULL. Errors: also INVALID_ARGUMENT (a
+ * weight is NaN; delta). Cost: O(n + m) for random weights, mostly, and O(n) a round at worst. Memory: 50 n bytes. */
+DCSR_API dcsr_status dcsr_multi_sssp(double *distance, dcsr_sssp_result *result, dcsr_multi_view *A,
+                                     uint64_t source, const dcsr_sssp_options *options);
+
+/* Triangles, as dcsr_triangles(), with its numbers. Edges are kept by their ends of lower degree, as a partitioned
+ * matrix, which is multiplied with its transpose under itself (dcsr_multi_mxm); for numbers of each vertex also with
+ * itself. If not options->symmetric, A is transposed first. triangles or result may be NULL, not both. Cost:
+ * O(n + m sqrt m), mostly far less. Memory: 28 n + 4 m bytes on the host; on the devices what m edges take, lists that
+ * they fetch, and 8 m bytes for the product, and the transpose. */
+DCSR_API dcsr_status dcsr_multi_triangles(uint64_t *triangles, dcsr_triangles_result *result,
+                                          dcsr_multi_view *A, const dcsr_graph_options *options);
 
 typedef struct dcsr_multi_cg_options {
     double tolerance;        /* of the residual, to stop at; 0: 1e-8 */
