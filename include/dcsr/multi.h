@@ -160,7 +160,9 @@ DCSR_API dcsr_status dcsr_multi_view_to_matrix(dcsr_matrix **matrix, dcsr_contex
 
 typedef struct dcsr_multi_vector dcsr_multi_vector;
 
-/* Creates a vector without elements, cut as the rows of the view are (by_columns false), or as its columns: equal
+/* On GPUs each part is in its device's memory where all of it was set at once, and stays there.
+ *
+ * Creates a vector without elements, cut as the rows of the view are (by_columns false), or as its columns: equal
  * shares for those of a matrix that is not square, else as rows. Operations accept vectors with other borders, of an
  * older view say, and move what has to be moved; what they write gets the borders of the view. */
 DCSR_API dcsr_status dcsr_multi_vector_create(dcsr_multi_vector **vector, dcsr_multi_view *like,
@@ -193,12 +195,23 @@ typedef struct dcsr_multi_report {
     uint64_t bytes;       /* that devices sent to each other */
 } dcsr_multi_report;
 
-/* y = A x, as dcsr_spmv(): x has every element, of the type that dcsr_spmv() wants, and y gets all. Where x was written
- * at once (by fill, from an array, by this product) it is read where it is, else brought together first. On the cpu the
- * result is the one of a single device, bit for bit. report may be NULL, here and below. Errors: INVALID_ARGUMENT
- * (NULL, an element of x is missing, objects of other devices), DIMENSION_MISMATCH, TYPE_MISMATCH, OUT_OF_MEMORY,
- * CONTEXT_DESTROYED, DEVICE; y is then as it was. Here and below, memory beside the output: that of the output, and of
- * the input where it has to be brought together. */
+/* y = A x, as dcsr_spmv(): x has every element, of the type that dcsr_spmv() wants, and y gets all. On the cpu x is
+ * read where it is, where it was written at once (by fill, from an array, by this product), else brought together
+ * first, and the result is the one of a single device, bit for bit. On GPUs each fetches of the others, in blocks of
+ * 32 elements, what its rows look at, while it multiplies rows that look at its own part alone; where no two GPUs may touch
+ * each other's memory, all from the first to the last of these elements. report may be NULL, here and below.
+ *
+ * y keeps its memory where it was written like that with these borders, and is not x. Then, with x in place, or on GPUs
+ * where it is with the same borders as A's columns, a product takes no memory.
+ *
+ * What parts need of one another is found out by the first product with a view, on GPUs, and kept with it. That costs
+ * about as much as one to three products. On each GPU it takes 4 bytes for each block that is fetched; memory for as
+ * much of x as these blocks lie in, in steps of 2 MiB and further on of 32 MiB; and what dcsr_spmv() keeps.
+ *
+ * Errors: INVALID_ARGUMENT (NULL, an element of x is missing, objects of other devices), DIMENSION_MISMATCH,
+ * TYPE_MISMATCH, OUT_OF_MEMORY, CONTEXT_DESTROYED; y is then as it was. DEVICE: where a device has failed while
+ * it multiplied, elements of y may be those of the product already. Here and below, memory beside the output: that of
+ * the output, unless it keeps its own, and of the input where it has to be brought together. */
 DCSR_API dcsr_status dcsr_multi_spmv(dcsr_multi_vector *y, dcsr_multi_view *A, const dcsr_multi_vector *x,
                                      dcsr_multi_report *report);
 
