@@ -276,6 +276,19 @@ dcsr_status dcsr_spmv_plan_run(void *y, dcsr_spmv_plan *plan, const void *x)
     return DCSR_OK;
 }
 
+dcsr_status dcsr_spmv_plan_time(double *seconds, void *y, dcsr_spmv_plan *plan, const void *x,
+                                uint64_t products)
+{
+    if (!seconds || !products)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv_plan_time: %s",
+                           seconds ? "products is 0; time one at least" : "seconds is NULL");
+    *seconds = 0;
+    DCSR_TRY(prepare("spmv_plan_time", y, plan, x));
+    DCSR_TRY(dcsr_i_spmv_time(seconds, y, plan->kernel, &plan->A, plan->format, x, products));
+    plan->info.products += products;
+    return DCSR_OK;
+}
+
 dcsr_status dcsr_spmv_plan_run_on_stream(void *y, dcsr_spmv_plan *plan, const void *x, void *stream)
 {
     if (plan && !plan->A.rows->on_device)
