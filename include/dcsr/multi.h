@@ -201,8 +201,8 @@ typedef struct dcsr_multi_report {
 /* y = A x, as dcsr_spmv(): x has every element, of the type that dcsr_spmv() wants, and y gets all. On the cpu x is
  * read where it is, where it was written at once (by fill, from an array, by this product), else brought together
  * first, and the result is the one of a single device, bit for bit. On GPUs each fetches of the others, in blocks of
- * 32 elements, what its rows look at, while it multiplies rows that look at its own part alone; where no two GPUs may touch
- * each other's memory, all from the first to the last of these elements. report may be NULL, here and below.
+ * 32 elements, what its rows look at, while it multiplies rows that look at its own part alone; where GPUs may not
+ * touch each other's memory, all from the first to the last of these elements. report may be NULL, here and below.
  *
  * y keeps its memory where it was written like that with these borders, and is not x. Then, with x in place, or on GPUs
  * where it is with the same borders as A's columns, a product takes no memory.
