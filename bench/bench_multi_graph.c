@@ -36,7 +36,7 @@ static int most_devices(const bench *b)
 
 /* ---- Insertion ---- */
 
-static double insert_whole(bench *b, const bench_entries *edges, uint64_t n, size_t batch)
+static double insert_whole(bench *b, const bench_entries *edges, uint64_t n, size_t batch, uint64_t *stored)
 {
     dcsr_matrix *matrix;
     BENCH_OK(dcsr_matrix_create(&matrix, b->context, DCSR_PATTERN, n, n, NULL));
@@ -47,6 +47,9 @@ static double insert_whole(bench *b, const bench_entries *edges, uint64_t n, siz
     }
     BENCH_OK(dcsr_matrix_wait(matrix));
     const double seconds = bench_now() - start;
+    dcsr_matrix_info info;
+    BENCH_OK(dcsr_matrix_get_info(matrix, &info));
+    *stored = info.stored;
     dcsr_matrix_destroy(matrix);
     return seconds;
 }
@@ -77,7 +80,9 @@ static void measure_insertion(bench *b, bench_table *table, size_t batch)
     const uint64_t n = (uint64_t)1 << scale;
     char size[32];
     snprintf(size, sizeof size, "%zu", batch);
-    const double whole = fmin(insert_whole(b, &edges, n, batch), insert_whole(b, &edges, n, batch));
+    uint64_t stored;
+    const double whole =
+        fmin(insert_whole(b, &edges, n, batch, &stored), insert_whole(b, &edges, n, batch, &stored));
     bench_row(table, BENCH_LABELS(size, "one"), 1e-6 * (double)edges.n / whole, 1, 1, 0);
     for (int count = 1; count <= most_devices(b); count *= 2) {
         char text[32];
@@ -85,6 +90,9 @@ static void measure_insertion(bench *b, bench_table *table, size_t batch)
         dcsr_multi *devices = open_devices(b, count, text, sizeof text);
         const double seconds = fmin(insert_parts(devices, &edges, n, batch, &info),
                                     insert_parts(devices, &edges, n, batch, &info));
+        if (info.whole.stored != stored)
+            bench_die("%s holds %llu entries, not %llu", text, (unsigned long long)info.whole.stored,
+                      (unsigned long long)stored);
         uint64_t most = 0;
         for (int k = 0; k < count; k++)
             if (info.stored[k] > most) most = info.stored[k];
