@@ -36,7 +36,7 @@ static int most_devices(const bench *b)
 
 /* ---- Insertion ---- */
 
-static double insert_whole(bench *b, const bench_entries *edges, uint64_t n, size_t batch)
+static double insert_whole(bench *b, const bench_entries *edges, uint64_t n, size_t batch, uint64_t *nnz)
 {
     dcsr_matrix *matrix;
     BENCH_OK(dcsr_matrix_create(&matrix, b->context, DCSR_PATTERN, n, n, NULL));
@@ -47,12 +47,13 @@ static double insert_whole(bench *b, const bench_entries *edges, uint64_t n, siz
     }
     BENCH_OK(dcsr_matrix_wait(matrix));
     const double seconds = bench_now() - start;
+    BENCH_OK(dcsr_matrix_get_nnz(matrix, nnz));
     dcsr_matrix_destroy(matrix);
     return seconds;
 }
 
 static double insert_parts(dcsr_multi *devices, const bench_entries *edges, uint64_t n, size_t batch,
-                           dcsr_multi_matrix_info *info)
+                           dcsr_multi_matrix_info *info, uint64_t *nnz)
 {
     dcsr_multi_matrix *matrix;
     BENCH_OK(dcsr_multi_matrix_create(&matrix, devices, DCSR_PATTERN, n, n, NULL));
@@ -64,6 +65,12 @@ static double insert_parts(dcsr_multi *devices, const bench_entries *edges, uint
     BENCH_OK(dcsr_multi_matrix_wait(matrix));
     const double seconds = bench_now() - start;
     BENCH_OK(dcsr_multi_matrix_get_info(matrix, info));
+    dcsr_multi_view *view;
+    dcsr_multi_view_info shown;
+    BENCH_OK(dcsr_multi_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    BENCH_OK(dcsr_multi_view_get_info(view, &shown));
+    *nnz = shown.nnz;
+    dcsr_multi_view_destroy(view);
     dcsr_multi_matrix_destroy(matrix);
     return seconds;
 }
@@ -77,14 +84,19 @@ static void measure_insertion(bench *b, bench_table *table, size_t batch)
     const uint64_t n = (uint64_t)1 << scale;
     char size[32];
     snprintf(size, sizeof size, "%zu", batch);
-    const double whole = fmin(insert_whole(b, &edges, n, batch), insert_whole(b, &edges, n, batch));
+    uint64_t expected, nnz;
+    const double whole =
+        fmin(insert_whole(b, &edges, n, batch, &expected), insert_whole(b, &edges, n, batch, &expected));
     bench_row(table, BENCH_LABELS(size, "one"), 1e-6 * (double)edges.n / whole, 1, 1, 0);
     for (int count = 1; count <= most_devices(b); count *= 2) {
         char text[32];
         dcsr_multi_matrix_info info;
         dcsr_multi *devices = open_devices(b, count, text, sizeof text);
-        const double seconds = fmin(insert_parts(devices, &edges, n, batch, &info),
-                                    insert_parts(devices, &edges, n, batch, &info));
+        const double seconds = fmin(insert_parts(devices, &edges, n, batch, &info, &nnz),
+                                    insert_parts(devices, &edges, n, batch, &info, &nnz));
+        if (nnz != expected)
+            bench_die("%s shows %llu entries, not %llu", text, (unsigned long long)nnz,
+                      (unsigned long long)expected);
         uint64_t most = 0;
         for (int k = 0; k < count; k++)
             if (info.stored[k] > most) most = info.stored[k];

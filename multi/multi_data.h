@@ -80,8 +80,8 @@ void dcsr_i_multi_wait(dcsr_multi_matrix *matrix);
 /* A split without entries, for those of the call, at the borders of today. With the lock. */
 dcsr_status dcsr_i_split_open(dcsr_i_split *split, const dcsr_multi_matrix *matrix, const dcsr_i_entries *e);
 /* Appends entries with rows of the whole matrix; INDEX_OUT_OF_RANGE names the first that is outside, and none is appended
- * then, nor after OUT_OF_MEMORY. Cost: two passes, in the context's threads. */
-dcsr_status dcsr_i_split_add(dcsr_i_split *split, dcsr_context *context, const dcsr_i_entries *e);
+ * then, nor after OUT_OF_MEMORY. Cost: two passes, in the threads of all devices. */
+dcsr_status dcsr_i_split_add(dcsr_i_split *split, const dcsr_multi_matrix *matrix, const dcsr_i_entries *e);
 /* Splits all anew, at the borders of today. */
 dcsr_status dcsr_i_split_again(dcsr_i_split *split, dcsr_multi_matrix *matrix);
 /* Frees what no part has taken. */

@@ -239,7 +239,7 @@ static dcsr_status join(dcsr_multi_matrix *matrix, dcsr_i_multi_change *last, co
 {
     dcsr_ticket *created = ticket ? dcsr_i_ticket_create(last->operation) : NULL;
     if (ticket && !created) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = dcsr_i_split_add(&last->batch, matrix->home, e);
+    dcsr_status status = dcsr_i_split_add(&last->batch, matrix, e);
     if (status != DCSR_OK) {
         dcsr_ticket_destroy(created);
         return status;
@@ -270,7 +270,7 @@ static dcsr_status queue_alone(dcsr_multi_matrix *matrix, const dcsr_i_entries *
     dcsr_status status = dcsr_i_split_open(&change->batch, matrix, e);
     if (status == DCSR_OK) {
         pthread_mutex_unlock(&matrix->lock);
-        status = dcsr_i_split_add(&change->batch, matrix->home, e);
+        status = dcsr_i_split_add(&change->batch, matrix, e);
         pthread_mutex_lock(&matrix->lock);
     }
     if (status == DCSR_OK) return submit(matrix, change, ticket);

@@ -148,7 +148,8 @@ dcsr_status dcsr_multi_view_get_info(dcsr_multi_view *view, dcsr_multi_view_info
 {
     DCSR_TRY(check(view, info, "dcsr_multi_view_get_info", "info"));
     const uint64_t parts = view->rows->parts;
-    *info = (dcsr_multi_view_info){.layout = dcsr_i_view_layout(view->part[0]),
+    *info = (dcsr_multi_view_info){.devices = view->devices,
+                                   .layout = dcsr_i_view_layout(view->part[0]),
                                    .type = dcsr_i_view_rows(view->part[0])->type,
                                    .rows = view->rows->begin[parts],
                                    .cols = view->cols->begin[parts],

@@ -37,11 +37,19 @@ static void count(share *mine, const dcsr_i_borders *borders, uint64_t cols, con
     }
 }
 
-static uint64_t word_of(const void *values, size_t size, uint64_t i)
+/* The bytes of a value, then zeros. */
+static inline uint64_t word_of(const void *values, size_t size, uint64_t i)
 {
-    uint64_t word = 0;
-    memcpy(&word, (const char *)values + i * size, size);
-    return word;
+    switch (size) {
+    case 1:
+        return ((const uint8_t *)values)[i];
+    case 2:
+        return ((const uint16_t *)values)[i];
+    case 4:
+        return ((const uint32_t *)values)[i];
+    default:
+        return ((const uint64_t *)values)[i];
+    }
 }
 
 static void pack(const dcsr_i_split *split, share *mine, const dcsr_i_entries *e, uint64_t first, uint64_t end)
@@ -66,7 +74,8 @@ static void pack(const dcsr_i_split *split, share *mine, const dcsr_i_entries *e
 }
 
 /* Room for what has been counted, and places for it: those of a part one behind the other, by thread. */
-static dcsr_status place(const dcsr_i_split *split, share *shares, int threads)
+static dcsr_status place(const dcsr_i_split *split, const dcsr_multi_matrix *matrix, share *shares,
+                         int threads)
 {
     for (uint64_t k = 0; k < split->borders->parts; k++) {
         dcsr_i_packed *batch = &split->operation[k]->batch;
@@ -74,7 +83,9 @@ static dcsr_status place(const dcsr_i_split *split, share *shares, int threads)
         for (int t = 0; t < threads; t++) n += shares[t].of[k];
         if (n <= batch->capacity) continue;
         const uint64_t more = batch->n ? 2 * n : n;
-        DCSR_TRY(dcsr_i_entries_room(split->operation[k], more > LEAST_CAPACITY ? more : LEAST_CAPACITY));
+        dcsr_status status =
+            dcsr_i_entries_room(split->operation[k], more > LEAST_CAPACITY ? more : LEAST_CAPACITY);
+        if (status != DCSR_OK) return dcsr_i_multi_blame(matrix, k, status);
     }
     for (uint64_t k = 0; k < split->borders->parts; k++) {
         uint64_t next = split->operation[k]->batch.n;
@@ -105,7 +116,8 @@ static void close_shares(const dcsr_i_split *split, const share *shares, int thr
     }
 }
 
-static dcsr_status split_and_pack(const dcsr_i_split *split, share *shares, int threads, const dcsr_i_entries *e)
+static dcsr_status split_and_pack(const dcsr_i_split *split, const dcsr_multi_matrix *matrix, share *shares,
+                                  int threads, const dcsr_i_entries *e)
 {
     const uint64_t n = e->n, each = n / (uint64_t)threads, rest = n % (uint64_t)threads,
                    cols = split->operation[0]->batch.cols;
@@ -118,7 +130,7 @@ static dcsr_status split_and_pack(const dcsr_i_split *split, share *shares, int 
             return dcsr_i_fail_outside(e->call, i, n, e->rows[i], e->cols[i],
                                        dcsr_i_borders_end(split->borders), cols);
     }
-    DCSR_TRY(place(split, shares, threads));
+    DCSR_TRY(place(split, matrix, shares, threads));
 #pragma omp parallel for num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) pack(split, &shares[t], e, FIRST(t), FIRST(t + 1));
 #undef FIRST
@@ -131,13 +143,14 @@ static dcsr_status pack_whole(const dcsr_i_split *split, const dcsr_i_entries *e
 {
     dcsr_i_operation *operation = split->operation[0];
     const dcsr_i_packed *batch = &operation->batch;
-    if (batch->n && batch->n + e->n > batch->capacity)
+    if (batch->entries && batch->n + e->n > batch->capacity)
         DCSR_TRY(dcsr_i_entries_room(operation, 2 * (batch->n + e->n)));
     return dcsr_i_entries_pack(operation, e, threads);
 }
 
-dcsr_status dcsr_i_split_add(dcsr_i_split *split, dcsr_context *context, const dcsr_i_entries *e)
+dcsr_status dcsr_i_split_add(dcsr_i_split *split, const dcsr_multi_matrix *matrix, const dcsr_i_entries *e)
 {
+    dcsr_context *context = matrix->home;
     int threads = dcsr_i_threads(context, e->n);
     if (threads > MOST_THREADS) threads = MOST_THREADS;
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
@@ -145,7 +158,7 @@ dcsr_status dcsr_i_split_add(dcsr_i_split *split, dcsr_context *context, const d
         status = pack_whole(split, e, threads);
     } else {
         share *shares = dcsr_i_alloc(context, DCSR_I_SCRATCH, (size_t)threads, sizeof *shares);
-        if (shares) status = split_and_pack(split, shares, threads, e);
+        if (shares) status = split_and_pack(split, matrix, shares, threads, e);
         dcsr_i_free(context, DCSR_I_SCRATCH, shares, (size_t)threads, sizeof *shares);
     }
     if (status != DCSR_OK) return status;
@@ -217,7 +230,7 @@ dcsr_status dcsr_i_split_again(dcsr_i_split *split, dcsr_multi_matrix *matrix)
     dcsr_i_split again;
     dcsr_status status = dcsr_i_split_open(&again, matrix, &e);
     if (status == DCSR_OK) {
-        status = dcsr_i_split_add(&again, matrix->home, &e);
+        status = dcsr_i_split_add(&again, matrix, &e);
         again.calls = calls;
         if (status != DCSR_OK) dcsr_i_split_free(&again);
     }

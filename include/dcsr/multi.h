@@ -137,6 +137,7 @@ DCSR_API dcsr_status dcsr_multi_view_create(dcsr_multi_view **view, dcsr_multi_m
 DCSR_API void dcsr_multi_view_destroy(dcsr_multi_view *view);
 
 typedef struct dcsr_multi_view_info {
+    dcsr_multi *devices; /* lent: to run tasks on */
     dcsr_type type;
     dcsr_layout layout;
     uint64_t rows, cols, nnz, version;
@@ -274,8 +275,7 @@ DCSR_API dcsr_status dcsr_multi_vector_reduce(void *result, const dcsr_monoid *m
 
 /* ---- Algorithms ----
  *
- * As those of dcsr/graph.h, with the same options and results, on all devices: products are made by all of them at
- * once, the rest part by part by the calling thread. The arrays are the caller's, in host memory, with an element for
+ * As those of dcsr/graph.h, with the same options and results, on all devices at once. The arrays are the caller's, in host memory, with an element for
  * each vertex. After an error they are as they were, and so is the result; but an array that is copied from a device
  * that fails meanwhile (DEVICE) may hold some elements. Views of any layout; any number of threads may work on one.
  *
