@@ -328,7 +328,44 @@ static dcsr_type result_type(const dcsr_parts *p)
     return p->type == DCSR_PATTERN ? DCSR_FP64 : p->type;
 }
 
-/* What columns give to all of y: scattered from the part's elements of x. */
+/* What columns give to all of y, by one thread. */
+#define SCATTER(name, ctype, entry)                                                            \
+    static void scatter_##name(ctype *y, const dcsr_part *part, const ctype *x, uint64_t rows) \
+    {                                                                                          \
+        const ctype *a = part->values;                                                         \
+        (void)a;                                                                               \
+        memset(y, 0, rows * sizeof *y);                                                        \
+        for (uint64_t i = 0; i < part->lines; i++)                                             \
+            for (uint64_t e = part->offsets[i]; e < part->offsets[i + 1]; e++)                 \
+                y[part->indices[e]] += (entry)*x[i];                                           \
+    }
+SCATTER(fp64, double, a[e])
+SCATTER(fp32, float, a[e])
+SCATTER(pattern, double, 1)
+#undef SCATTER
+
+/* Whether it was done so: floating point, by a device of one thread on the cpu. dcsr_vxm() keeps a bit for each element
+ * besides, and looks at it for each entry. */
+static bool scatter(const product *m, uint64_t k)
+{
+    const dcsr_parts *p = m->p;
+    const dcsr_part *part = &p->part[k];
+    dcsr_context *context = dcsr_i_multi_context(p->devices, k);
+    const char *x = m->x + part->first_line * m->size;
+    if (context->device != DCSR_DEVICE_CPU || dcsr_i_threads(context, part->end - part->first) > 1)
+        return false;
+    if (p->type == DCSR_FP64)
+        scatter_fp64((double *)m->partial[k], part, (const double *)x, p->rows);
+    else if (p->type == DCSR_FP32)
+        scatter_fp32((float *)m->partial[k], part, (const float *)x, p->rows);
+    else if (p->type == DCSR_PATTERN)
+        scatter_pattern((double *)m->partial[k], part, (const double *)x, p->rows);
+    else
+        return false;
+    return true;
+}
+
+/* The same whatever the type and the device. */
 static dcsr_status multiply_columns(product *m, uint64_t k)
 {
     const dcsr_parts *p = m->p;
@@ -340,6 +377,7 @@ static dcsr_status multiply_columns(product *m, uint64_t k)
         memset(m->partial[k], 0, p->rows * m->size);
         return DCSR_OK;
     }
+    if (scatter(m, k)) return DCSR_OK;
     dcsr_status status =
         dcsr_vector_import(&u, context, result_type(p), part->lines,
                            (void *)(uintptr_t)(m->x + part->first_line * m->size), NULL, NULL);
