@@ -20,6 +20,7 @@
 #define DCSR_MULTI_H
 
 #include <dcsr/bfs.h>
+#include <dcsr/coo.h>
 #include <dcsr/desc.h>
 
 #ifdef __cplusplus
@@ -272,6 +273,75 @@ DCSR_API dcsr_status dcsr_multi_transpose(dcsr_multi_matrix **B, dcsr_multi_view
 /* The reduction of all elements, as dcsr_vector_reduce(), but *result keeps its value where there are none. */
 DCSR_API dcsr_status dcsr_multi_vector_reduce(void *result, const dcsr_monoid *monoid,
                                               const dcsr_multi_vector *vector);
+
+/* ---- Parts of a format ----
+ *
+ * A CSR, a CSC or a COO that is on one device, as parts with equally many entries for several, which may begin and end
+ * within a row (a column of CSC): so that a row that is longer than a share has several devices. After Chen, Xie,
+ * Firoz, Li, Song, Barker, Raugas, Li: MSREP, a fast yet light sparse matrix framework for multi-GPU systems (2021),
+ * whose pCSR, pCSC and pCOO they are. Parts never change: they are for products with a matrix that is what it is. */
+
+typedef struct dcsr_parts dcsr_parts;
+
+typedef enum dcsr_parts_format { DCSR_PARTS_CSR = 0, DCSR_PARTS_CSC, DCSR_PARTS_COO } dcsr_parts_format;
+
+typedef enum dcsr_parts_balance {
+    DCSR_PARTS_BY_ENTRIES = 0, /* numbers of entries differ by one at most */
+    DCSR_PARTS_BY_LINES        /* numbers of rows do, of columns for CSC; none is shared */
+} dcsr_parts_balance;
+
+/* How partial results become y. Those of rows are put in place, and what parts give to rows that they share is added;
+ * those of columns are vectors as long as y, which are added. */
+typedef enum dcsr_parts_merge {
+    DCSR_MERGE_RANGES =
+        0,          /* all devices at once, each a range of y: of columns, it adds that of all vectors */
+    DCSR_MERGE_ONE, /* the calling thread all of it */
+    DCSR_MERGE_TREE /* of columns: devices add vectors by pairs, then by pairs of these; of rows as RANGES */
+} dcsr_parts_merge;
+
+typedef struct dcsr_part {
+    uint64_t first, end; /* it has the entries first to end - 1 of the arrays */
+    uint64_t first_line,
+        lines; /* they are in these rows, or columns; those without entries belong to some part, too */
+    bool shared_first;       /* the part before has entries of the first line, too */
+    bool shared_last;        /* the part behind has entries of the last, too */
+    const uint64_t *offsets; /* lines + 1, from 0 on: its own */
+    const uint32_t *indices; /* end - first columns, or rows: in the arrays of the whole, but for COO */
+    const void *values;      /* as many, in those of the whole; NULL for pattern */
+} dcsr_part;
+
+/* Parts of what a view of layout CSR or CSC shows, for each device one; the view may be of any context, and is held. On
+ * the cpu a part is a matrix around the arrays of the whole, with offsets of its own; on a GPU it is copied there.
+ * *parts is NULL on failure. Errors: INVALID_ARGUMENT (another layout; rows that do not ascend strictly: create the
+ * view with DCSR_VIEW_SORTED, of a matrix without duplicates), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE. Cost: O(log
+ * lines + lines of the part) on each device at once, and a pass over the indices, which are checked. */
+DCSR_API dcsr_status dcsr_parts_create(dcsr_parts **parts, dcsr_multi *devices, dcsr_view *view,
+                                       dcsr_parts_balance balance);
+/* The same of entries sorted by row and column. Their values are read where they are, so the COO has to outlive the
+ * parts; columns are copied, in 32 bits. Errors: also INVALID_ARGUMENT (naming the first entry that is not behind the
+ * one before it), INDEX_OUT_OF_RANGE. Cost: also a pass over the entries. */
+DCSR_API dcsr_status dcsr_parts_create_coo(dcsr_parts **parts, dcsr_multi *devices, const dcsr_coo *coo,
+                                           dcsr_parts_balance balance);
+DCSR_API void dcsr_parts_destroy(dcsr_parts *parts);
+
+typedef struct dcsr_parts_info {
+    dcsr_parts_format format;
+    dcsr_type type;
+    uint64_t rows, cols, nnz, parts;
+    double balance; /* entries of the largest part, over those of an equal share; 1 is even */
+} dcsr_parts_info;
+DCSR_API dcsr_status dcsr_parts_get_info(const dcsr_parts *parts, dcsr_parts_info *info);
+/* Lends part k, as long as the parts last. Errors: INDEX_OUT_OF_RANGE. */
+DCSR_API dcsr_status dcsr_parts_get(const dcsr_parts *parts, uint64_t k, dcsr_part *part);
+
+/* y = A x, with x and y as for dcsr_spmv(), in host memory. Each device multiplies its part; then partial results are
+ * merged. Sums of rows that are shared, and all of columns, are grouped by the parts: the same each time with the same
+ * devices and merge, and for floating point those of dcsr_spmv() up to rounding; of rows that are not shared they have
+ * its bits. report (may be NULL) says under `communication` what merging took. Any number of threads may use the parts.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE; y is then as it was. Memory: a copy of y; of CSC
+ * one for each device, and on the device as much again. */
+DCSR_API dcsr_status dcsr_parts_spmv(void *y, const dcsr_parts *parts, const void *x, dcsr_parts_merge merge,
+                                     dcsr_multi_report *report);
 
 /* ---- Algorithms ----
  *
