@@ -46,7 +46,11 @@ class Table:
         # A last line that was cut off when measuring was stopped is measured again.
         lines = [line for line in lines[1:] if len(line) == len(head)]
         first = next((k for k, name in enumerate(head) if ":" in name), len(head))
-        self.kernels = [name[8:] for name in head if name.startswith("seconds:")]
+        measured = [name[8:] for name in head if name.startswith("seconds:")]
+        # Kernels that are taken by name only; what they cost is told, but nothing is learnt of it.
+        varies = self.notes.get("varies", "").split(",")
+        self.kernels = [name for name in measured if name not in varies]
+        self.others = [name for name in measured if name in varies]
         self.features = head[2:first]
         self.names = [line[0] for line in lines]
         self.families = np.array([line[1] for line in lines])
@@ -55,10 +59,11 @@ class Table:
         self.X = np.array([[float(x) for x in line[2:first]] for line in lines], dtype=np.float64)
         column = {name: k for k, name in enumerate(head)}
 
-        def of(kind):
+        def of(kind, kernels=self.kernels):
             return np.array([[float(line[column[kind + ":" + k]]) if line[column[kind + ":" + k]] != "-" else np.nan
-                              for k in self.kernels] for line in lines], dtype=np.float64)
+                              for k in kernels] for line in lines], dtype=np.float64).reshape(len(lines), len(kernels))
         self.seconds, self.build, self.joules = of("seconds"), of("build"), of("joules")
+        self.other = {"time": of("seconds", self.others), "energy": of("joules", self.others)}
         self.vectors = Vectors(self, head, lines)
 
     def check(self):
@@ -80,6 +85,7 @@ class Table:
         for name in ("X", "families", "groups", "seconds", "build", "joules"):
             setattr(part, name, getattr(self, name)[rows])
         part.names = [self.names[i] for i in rows]
+        part.other = {kind: costs[rows] for kind, costs in self.other.items()}
         part.groups = np.unique(part.groups, return_inverse=True)[1]
         power = (part.joules / part.seconds)[np.arange(len(rows)), best_of(part.seconds)]
         part.joules = np.where(np.isnan(part.joules), part.seconds * power[:, None], part.joules)
@@ -287,7 +293,7 @@ def cross_validate(table, costs, columns, seed):
     return by_class, product, expected_build
 
 
-def report_choice(table, costs, seed):
+def report_choice(table, kind, costs, seed):
     everything = list(range(len(table.features)))
     by_class, product, build = cross_validate(table, costs, everything, seed)
     possible = ~np.isnan(costs)
@@ -296,6 +302,8 @@ def report_choice(table, costs, seed):
     for k, kernel in enumerate(table.kernels):
         always = np.where(possible[:, k], k, 0)
         rows["always " + kernel] = dict(judge(costs, always), wins=float(np.mean(best_of(costs) == k)))
+    for kernel, other in zip(table.others, table.other[kind].T):
+        rows["always " + kernel] = judge_costs(costs, np.where(np.isnan(other), costs[:, 0], other))
     ablations = {}
     groups = table.notes.get("groups", "").split(",")
     for group in sorted(set(groups)):
@@ -397,7 +405,7 @@ def main():
             write_svm(parts, *fit_svm(table.vectors.X, table.vectors.costs))
         write_model(options.model, notes, table.features, table.kernels, parts)
     if options.report:
-        report = {name: report_choice(part, costs, options.seed) for name, (part, costs) in measured.items()}
+        report = {name: report_choice(part, name, costs, options.seed) for name, (part, costs) in measured.items()}
         for name, (part, _) in measured.items():
             report[name]["matrices"] = len(part.names)
         report["matrices"] = len(table.names)

@@ -15,7 +15,8 @@ static const double least_batch = 50e-6, least_turn = 2e-3;
 static const double hopeless = 20; /* times the least that a product takes */
 /* Counters of energy move in steps, so it is read where one has just been made; within so many seconds, or at once. */
 static const double energy_seconds = 0.12, step_seconds = 0.12, energy_batch = 2e-3;
-static const double energy_most = 3; /* of a kernel that takes more times the least it is not measured, but of the
+static const double energy_most =
+    3; /* of a kernel that takes more times the least it is not measured, but of the
                                        first, with which the others are compared */
 
 typedef struct measuring {

@@ -32,6 +32,9 @@ static int write_head(cli_state *cli, FILE *to)
             machine);
     for (uint64_t i = 0; dcsr_feature_at(i); i++)
         fprintf(to, "%s%s", i ? "," : "", dcsr_feature_at(i)->group);
+    fprintf(to, "\n# varies ");
+    for (uint64_t k = 0, n = 0; (kernel = dcsr_spmv_kernel_at(info.device, k)); k++)
+        if (kernel->varies) fprintf(to, "%s%s", n++ ? "," : "", kernel->name);
     fprintf(to, "\nmatrix\tfamily");
     for (uint64_t i = 0; dcsr_feature_at(i); i++) fprintf(to, "\t%s", dcsr_feature_at(i)->name);
     for (int kind = 0; kind < KINDS; kind++)

@@ -55,7 +55,7 @@ DCSR_API dcsr_status dcsr_spmv_on_stream(void *y, dcsr_view *A, const void *x, v
  *
  * Sums are grouped as the kernel likes; so results of floating point may differ from dcsr_spmv()'s in rounding, and
  * from one another where the number of products decides when a format is built. One kernel on one matrix and one
- * number of threads gives the same bits each time.
+ * number of threads gives the same bits each time, but for those that are said to vary.
  *
  * Threads: a plan is used by one at a time; any number of plans may show one view. */
 
@@ -64,6 +64,7 @@ typedef struct dcsr_spmv_plan dcsr_spmv_plan;
 /* A kernel by its name, and in a line what it does. The texts are constant. */
 typedef struct dcsr_spmv_kernel {
     const char *name, *summary;
+    bool varies; /* does not promise the same bits each time; such a one is taken only where it is asked for by name */
 } dcsr_spmv_kernel;
 /* The kernels for a device (DCSR_DEVICE_CPU or _CUDA): number 0, 1, ...; NULL beyond the last. */
 DCSR_API const dcsr_spmv_kernel *dcsr_spmv_kernel_at(dcsr_device device, uint64_t number);

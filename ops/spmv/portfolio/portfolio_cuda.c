@@ -11,7 +11,7 @@ static dcsr_status run_segments(const dcsr_i_spmv_product *product, const dcsr_i
 }
 
 const dcsr_i_spmv_kernel dcsr_i_cuda_spmv_segments = {
-    .told = {"segments", "rows in place, by warps; pieces by a map of them"},
+    .told = {.name = "segments", .summary = "rows in place, by warps; pieces by a map of them"},
     .run = run_segments,
 };
 

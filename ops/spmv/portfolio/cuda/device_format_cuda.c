@@ -150,29 +150,29 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
 
 /* ---- The kernels ---- */
 
-#define KERNEL(NAME, RECIPE, SUMMARY)                                                              \
-    static const char *refuses_##NAME(const dcsr_i_spmv_matrix *A)                                 \
-    {                                                                                              \
-        return dcsr_i_spmv_format_refuses(A, &(RECIPE));                                           \
-    }                                                                                              \
-    static dcsr_status measure_##NAME(uint64_t *bytes, const dcsr_i_spmv_matrix *A)                \
-    {                                                                                              \
-        return dcsr_i_spmv_format_measure(bytes, A, &(RECIPE));                                    \
-    }                                                                                              \
-    static dcsr_status build_##NAME(void **format, const dcsr_i_spmv_matrix *A)                    \
-    {                                                                                              \
-        return dcsr_i_spmv_format_build(format, A, &(RECIPE));                                     \
-    }                                                                                              \
-    static dcsr_status run_##NAME(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A, \
-                                  const void *format)                                              \
-    {                                                                                              \
-        return run(product, A, format, &(RECIPE));                                                 \
-    }                                                                                              \
-    const dcsr_i_spmv_kernel dcsr_i_cuda_spmv_##NAME = {.told = {#NAME, SUMMARY},                  \
-                                                        .refuses = refuses_##NAME,                 \
-                                                        .measure = measure_##NAME,                 \
-                                                        .build = build_##NAME,                     \
-                                                        .run = run_##NAME,                         \
+#define KERNEL(NAME, RECIPE, SUMMARY)                                                                \
+    static const char *refuses_##NAME(const dcsr_i_spmv_matrix *A)                                   \
+    {                                                                                                \
+        return dcsr_i_spmv_format_refuses(A, &(RECIPE));                                             \
+    }                                                                                                \
+    static dcsr_status measure_##NAME(uint64_t *bytes, const dcsr_i_spmv_matrix *A)                  \
+    {                                                                                                \
+        return dcsr_i_spmv_format_measure(bytes, A, &(RECIPE));                                      \
+    }                                                                                                \
+    static dcsr_status build_##NAME(void **format, const dcsr_i_spmv_matrix *A)                      \
+    {                                                                                                \
+        return dcsr_i_spmv_format_build(format, A, &(RECIPE));                                       \
+    }                                                                                                \
+    static dcsr_status run_##NAME(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A,   \
+                                  const void *format)                                                \
+    {                                                                                                \
+        return run(product, A, format, &(RECIPE));                                                   \
+    }                                                                                                \
+    const dcsr_i_spmv_kernel dcsr_i_cuda_spmv_##NAME = {.told = {.name = #NAME, .summary = SUMMARY}, \
+                                                        .refuses = refuses_##NAME,                   \
+                                                        .measure = measure_##NAME,                   \
+                                                        .build = build_##NAME,                       \
+                                                        .run = run_##NAME,                           \
                                                         .discard = dcsr_i_spmv_format_discard};
 
 KERNEL(csr, dcsr_i_spmv_recipe_csr, "CSR, as many lanes to each row as the mean length keeps busy")

@@ -184,7 +184,7 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
 
 /* ---- The kernels ---- */
 
-#define KERNEL(NAME, SUMMARY, ...)                                                                 \
+#define KERNEL(NAME, VARIES, SUMMARY, ...)                                                         \
     static const algorithm NAME = {__VA_ARGS__};                                                   \
     static const char *refuses_##NAME(const dcsr_i_spmv_matrix *A)                                 \
     {                                                                                              \
@@ -203,18 +203,19 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
     {                                                                                              \
         return run(product, A, format, &NAME);                                                     \
     }                                                                                              \
-    const dcsr_i_spmv_kernel dcsr_i_cuda_spmv_##NAME = {.told = {#NAME, SUMMARY},                  \
-                                                        .refuses = refuses_##NAME,                 \
-                                                        .measure = measure_##NAME,                 \
-                                                        .build = build_##NAME,                     \
-                                                        .run = run_##NAME,                         \
-                                                        .discard = discard};
+    const dcsr_i_spmv_kernel dcsr_i_cuda_spmv_##NAME = {                                           \
+        .told = {.name = #NAME, .summary = SUMMARY, .varies = VARIES},                             \
+        .refuses = refuses_##NAME,                                                                 \
+        .measure = measure_##NAME,                                                                 \
+        .build = build_##NAME,                                                                     \
+        .run = run_##NAME,                                                                         \
+        .discard = discard};
 
-KERNEL(cusparse_csr1, "cuSPARSE's algorithm CSR 1, its default", DCSR_CUSPARSE_CSR1,
+KERNEL(cusparse_csr1, true, "cuSPARSE's algorithm CSR 1, its default", DCSR_CUSPARSE_CSR1,
        &dcsr_i_spmv_recipe_lanes[0], 0, 1, 2, false)
-KERNEL(cusparse_csr2, "cuSPARSE's algorithm CSR 2, which is deterministic", DCSR_CUSPARSE_CSR2,
+KERNEL(cusparse_csr2, false, "cuSPARSE's algorithm CSR 2, which is deterministic", DCSR_CUSPARSE_CSR2,
        &dcsr_i_spmv_recipe_lanes[0], 0, 1, 2, false)
-KERNEL(cusparse_coo1, "cuSPARSE's algorithm COO 1", DCSR_CUSPARSE_COO1, &dcsr_i_spmv_recipe_coo, 3, 4, 5,
-       true)
-KERNEL(cusparse_coo2, "cuSPARSE's algorithm COO 2, which is deterministic", DCSR_CUSPARSE_COO2,
+KERNEL(cusparse_coo1, true, "cuSPARSE's algorithm COO 1", DCSR_CUSPARSE_COO1, &dcsr_i_spmv_recipe_coo, 3, 4,
+       5, true)
+KERNEL(cusparse_coo2, false, "cuSPARSE's algorithm COO 2, which is deterministic", DCSR_CUSPARSE_COO2,
        &dcsr_i_spmv_recipe_coo, 3, 4, 5, true)

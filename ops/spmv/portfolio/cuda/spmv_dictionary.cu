@@ -22,6 +22,11 @@ namespace
 using namespace dcsr_portfolio;
 enum { START = 0, CODES = 1, VALUE_CODES = 2, DISTANCES = 3, VALUES = 4 };
 enum { SLOTS = 512, MOST = 256, MOST_DISTANCES = 255 };
+#ifdef DCSR_SIMT
+constexpr uint64_t SAMPLE = 100;
+#else
+constexpr uint64_t SAMPLE = 4096; /* rows, the first ones */
+#endif
 constexpr uint8_t NO_CODE = MOST_DISTANCES;
 constexpr int16_t NO_DISTANCE = INT16_MIN;
 /* A slot that is free: no distance, and a NaN that is hardly ever a value; where it is one, the kernel refuses. */
@@ -167,15 +172,19 @@ dcsr_i_cuda_walk walk_of(const dcsr_i_spmv_format *format, const dcsr_i_spmv_mak
     return {m->rows, nullptr, format->rows, m->offsets};
 }
 
-/* In scratch memory; NULL: there is none. */
-census *count_keys(const dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
+/* Of the first rows, in scratch memory; NULL: there is none. */
+census *count_keys(const dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m, uint64_t rows)
 {
     census *there = (census *)dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, 1, sizeof *there);
     if (!there) return nullptr;
     dcsr_i_cuda_launch_blocks(m->stream, clear_census, 1, 64, 0, there);
     const auto kernel =
         format->value_size == sizeof(uint64_t) ? take_census<uint64_t> : take_census<uint32_t>;
-    dcsr_i_cuda_launch_walk(m->stream, kernel, format->nnz, format->rows, walk_of(format, m), there);
+    dcsr_i_cuda_walk walk = walk_of(format, m);
+    walk.count = rows;
+    /* About as many entries as they have, by which the work is shared out. */
+    const uint64_t entries = rows == format->rows ? format->nnz : format->nnz / format->rows * rows + rows;
+    dcsr_i_cuda_launch_walk(m->stream, kernel, entries, rows, walk, there);
     return there;
 }
 
@@ -197,9 +206,10 @@ dcsr_status read_counts(counted *found, const dcsr_i_spmv_making *m, const censu
     return status;
 }
 
-dcsr_status survey(counted *found, const dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
+dcsr_status survey(counted *found, const dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m,
+                   uint64_t rows)
 {
-    census *there = count_keys(format, m);
+    census *there = count_keys(format, m, rows);
     if (!there) return DCSR_ERROR_OUT_OF_MEMORY;
     const dcsr_status status = read_counts(found, m, there);
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, there, 1, sizeof *there);
@@ -211,15 +221,24 @@ bool has_table(const counted &found)
     return found.distances <= MOST_DISTANCES;
 }
 
+const char *why_not(const counted &found)
+{
+    if (found.values > MOST) return "numbers up to 256 different values, and the matrix has more";
+    if (!has_table(found) && found.wide)
+        return "has columns as 2 bytes from the diagonal, and the matrix has some that are further off";
+    return nullptr;
+}
+
+/* Some rows tell of most matrices that do not serve; of the others all entries are read. */
 dcsr_status unfit(const char **reason, const dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
 {
     counted found;
-    const dcsr_status status = survey(&found, format, m);
-    if (status) return status;
-    if (found.values > MOST)
-        *reason = "numbers up to 256 different values, and the matrix has more";
-    else if (!has_table(found) && found.wide)
-        *reason = "has columns as 2 bytes from the diagonal, and the matrix has some that are further off";
+    for (uint64_t rows : {format->rows < SAMPLE ? format->rows : SAMPLE, format->rows}) {
+        const dcsr_status status = survey(&found, format, m, rows);
+        if (status) return status;
+        *reason = why_not(found);
+        if (*reason || rows == format->rows) break;
+    }
     return DCSR_OK;
 }
 
@@ -227,7 +246,7 @@ dcsr_status plan(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
 {
     counted found;
     uint64_t total = 0;
-    dcsr_status status = survey(&found, format, m);
+    dcsr_status status = survey(&found, format, m, format->rows);
     if (status) return status;
     status = dcsr_i_spmv_total(m, dcsr_i_spmv_slice_starts(format, m), slices_of(format), &total);
     dcsr_i_spmv_say(format, START, slices_of(format) + 1, sizeof(uint32_t));
@@ -275,7 +294,7 @@ dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
 {
     const uint64_t slices = slices_of(format);
     uint64_t *starts = dcsr_i_spmv_slice_starts(format, m);
-    census *found = starts ? count_keys(format, m) : nullptr;
+    census *found = starts ? count_keys(format, m, format->rows) : nullptr;
     if (found) {
         dcsr_i_cuda_launch(m->stream, narrow<uint64_t>, slices + 1, starts, array_of<uint32_t>(format, START),
                            slices + 1);
