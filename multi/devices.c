@@ -301,6 +301,16 @@ dcsr_status dcsr_i_multi_check(const dcsr_multi *devices)
     return DCSR_OK;
 }
 
+/* A bit for each device that device k reaches. */
+static uint64_t peers_of(const dcsr_multi *devices, uint64_t k)
+{
+    uint64_t peers = 0;
+    for (uint64_t j = 0; j < devices->count; j++)
+        peers |= (uint64_t)dcsr_i_context_reaches(devices->worker[k].context, devices->worker[j].context)
+                 << j;
+    return peers;
+}
+
 dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info)
 {
     DCSR_TRY(dcsr_i_multi_check(devices));
@@ -309,6 +319,9 @@ dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info)
     memset(info, 0, sizeof *info);
     info->devices = devices->count;
     info->device = devices->device;
-    for (uint64_t k = 0; k < devices->count; k++) info->context[k] = devices->worker[k].context;
+    for (uint64_t k = 0; k < devices->count; k++) {
+        info->context[k] = devices->worker[k].context;
+        info->peers[k] = peers_of(devices, k);
+    }
     return DCSR_OK;
 }

@@ -59,6 +59,9 @@ typedef struct dcsr_multi_info {
     uint64_t devices;
     dcsr_device device;                      /* of what kind they are */
     dcsr_context *context[DCSR_MAX_DEVICES]; /* lent: to be asked, and for vectors of a part */
+    /* Bit j of peers[k]: device k can touch the memory of device j itself, as shares of the processor can, and GPUs
+     * with peer access; else what it needs of it goes by way of the host. */
+    uint64_t peers[DCSR_MAX_DEVICES];
 } dcsr_multi_info;
 DCSR_API dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info);
 
