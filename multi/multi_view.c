@@ -154,8 +154,7 @@ dcsr_status dcsr_multi_view_get_info(dcsr_multi_view *view, dcsr_multi_view_info
                                    .rows = view->rows->begin[parts],
                                    .cols = view->cols->begin[parts],
                                    .version = view->version,
-                                   .parts = parts,
-                                   .devices = view->devices};
+                                   .parts = parts};
     memcpy(info->border, view->rows->begin, (parts + 1) * sizeof *info->border);
     uint64_t most = 0;
     for (uint64_t k = 0; k < parts; k++) {

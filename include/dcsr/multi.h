@@ -145,8 +145,7 @@ typedef struct dcsr_multi_view_info {
     uint64_t parts;
     uint64_t border[DCSR_MAX_DEVICES + 1];
     uint64_t nnz_of[DCSR_MAX_DEVICES]; /* of each part */
-    double balance;      /* entries of the largest part, over those of an equal share; 1 is even */
-    dcsr_multi *devices; /* lent: for tasks on the parts (dcsr_multi_run) */
+    double balance; /* entries of the largest part, over those of an equal share; 1 is even */
 } dcsr_multi_view_info;
 DCSR_API dcsr_status dcsr_multi_view_get_info(dcsr_multi_view *view, dcsr_multi_view_info *info);
 /* Lends the view of part k, whose row i is row border[k] + i of the matrix. */
