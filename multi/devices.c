@@ -10,6 +10,7 @@
 #include "dcsr/base/runtime.h"
 #include "dcsr/base/threads.h"
 #include "multi/device_text.h"
+#include "multi/fetch_cuda.h"
 #include <omp.h>
 #include <sched.h>
 #include <stdio.h>
@@ -172,6 +173,15 @@ dcsr_status dcsr_multi_run(dcsr_multi *devices, dcsr_multi_task *task, void *use
 
 /* ---- Creating and destroying ---- */
 
+/* GPUs copy from each other without the host where they can. */
+static void open_to_peers(const dcsr_multi *devices)
+{
+    static void (*const open)(dcsr_context *const *, uint64_t) = DCSR_I_IN_CUDA(dcsr_i_cuda_open_to_peers);
+    dcsr_context *contexts[DCSR_MAX_DEVICES];
+    for (uint64_t k = 0; k < devices->count; k++) contexts[k] = devices->worker[k].context;
+    if (open && devices->device == DCSR_DEVICE_CUDA) open(contexts, devices->count);
+}
+
 static dcsr_status create_contexts(dcsr_multi *devices, const dcsr_i_named_devices *named,
                                    const dcsr_multi_options *options)
 {
@@ -200,6 +210,7 @@ static dcsr_status create_contexts(dcsr_multi *devices, const dcsr_i_named_devic
             snprintf(one->name, sizeof one->name, "device %d (cpu)", (int)k);
     }
     devices->device = first.device;
+    open_to_peers(devices);
     return DCSR_OK;
 }
 
@@ -329,6 +340,16 @@ dcsr_status dcsr_i_multi_check(const dcsr_multi *devices)
     return DCSR_OK;
 }
 
+/* A bit for each device that device k reaches. */
+static uint64_t peers_of(const dcsr_multi *devices, uint64_t k)
+{
+    uint64_t peers = 0;
+    for (uint64_t j = 0; j < devices->count; j++)
+        peers |= (uint64_t)dcsr_i_context_reaches(devices->worker[k].context, devices->worker[j].context)
+                 << j;
+    return peers;
+}
+
 dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info)
 {
     DCSR_TRY(dcsr_i_multi_check(devices));
@@ -337,6 +358,9 @@ dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info)
     memset(info, 0, sizeof *info);
     info->devices = devices->count;
     info->device = devices->device;
-    for (uint64_t k = 0; k < devices->count; k++) info->context[k] = devices->worker[k].context;
+    for (uint64_t k = 0; k < devices->count; k++) {
+        info->context[k] = devices->worker[k].context;
+        info->peers[k] = peers_of(devices, k);
+    }
     return DCSR_OK;
 }

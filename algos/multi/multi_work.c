@@ -49,6 +49,19 @@ dcsr_vector *dcsr_i_multi_part(dcsr_i_multi_work *w, dcsr_multi_vector *vector, 
     return part;
 }
 
+dcsr_vector *dcsr_i_multi_part_of(dcsr_multi_vector *vector, uint64_t k)
+{
+    dcsr_vector *part = NULL;
+    uint64_t first;
+    dcsr_multi_vector_get_part(vector, k, &part, &first);
+    return part;
+}
+
+void dcsr_i_multi_each(dcsr_i_multi_work *w, dcsr_multi_task *step, void *user)
+{
+    if (!w->status) w->status = dcsr_multi_run(w->devices, step, user);
+}
+
 uint64_t dcsr_i_multi_count_of(dcsr_i_multi_work *w, const dcsr_multi_vector *vector)
 {
     uint64_t count = 0;

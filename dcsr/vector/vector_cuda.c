@@ -206,6 +206,33 @@ dcsr_status dcsr_i_cuda_vector_read(dcsr_i_cuda_body *body, const dcsr_vector *v
     return status;
 }
 
+/* Whether it is there in that form; then later work on the stream may read it. */
+static bool read_if_there(dcsr_i_cuda_body *body, const dcsr_vector *vector, dcsr_i_cuda_stream *stream,
+                          bool dense)
+{
+    dcsr_i_elsewhere *elsewhere = vector->elsewhere;
+    pthread_mutex_lock(&elsewhere->lock);
+    *body = *form_of(vector, dense);
+    if (is_there(body) && elsewhere->made) dcsr_i_cuda_mark_wait(stream, elsewhere->made);
+    pthread_mutex_unlock(&elsewhere->lock);
+    return is_there(body);
+}
+
+dcsr_status dcsr_i_cuda_vector_read_from(dcsr_i_cuda_body *body, const dcsr_vector *vector,
+                                         dcsr_i_cuda_stream *stream, dcsr_i_cuda_form form)
+{
+    const bool dense = form == DCSR_CUDA_AS_IT_IS ? vector->body.dense : form == DCSR_CUDA_DENSE;
+    if (dcsr_i_cuda_device_of(stream) == vector->context->cuda)
+        return dcsr_i_cuda_vector_read(body, vector, stream, form);
+    if (read_if_there(body, vector, stream, dense)) return DCSR_OK;
+    dcsr_i_cuda_stream *own = dcsr_i_stream_borrow(vector->context);
+    if (!own) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = dcsr_i_cuda_vector_read(body, vector, own, form),
+                waited = dcsr_i_cuda_wait(own, "reading a vector");
+    dcsr_i_stream_return(vector->context, own);
+    return status == DCSR_OK ? waited : status;
+}
+
 dcsr_status dcsr_i_cuda_vector_values(const void **values, const dcsr_vector *vector)
 {
     static const char reading[] = "reading a vector";

@@ -62,6 +62,27 @@ static void close_pair(pair *p)
     test_close(p->context);
 }
 
+/* On the devices, or where the library thinks best. */
+static dcsr_device some_device(test_random *random)
+{
+    const bool there = test_device_of_auto() == DCSR_DEVICE_CUDA;
+    return there && test_random_once_in(random, 2) ? DCSR_DEVICE_CUDA : DCSR_DEVICE_AUTO;
+}
+
+/* An operation on each part leaves the newest elements in the memory of its device, in any form. */
+static void move_to_devices(test_random *random, vectors *v, uint64_t parts)
+{
+    const dcsr_unary_op *same = dcsr_unary_op_of(DCSR_UNARY_IDENTITY, DCSR_INT64);
+    const dcsr_desc there = {.device = DCSR_DEVICE_CUDA};
+    for (uint64_t k = 0; k < parts; k++) {
+        dcsr_vector *part;
+        uint64_t first;
+        TEST_OK(dcsr_multi_vector_get_part(v->many, k, &part, &first));
+        TEST_OK(dcsr_vector_set_format(part, (dcsr_vector_format)test_random_below(random, 3)));
+        TEST_OK(dcsr_vector_apply(part, NULL, NULL, same, part, &there));
+    }
+}
+
 /* Elements at random: all of them, every one by itself or at once; some; few. */
 static vectors random_vectors(test_random *random, const pair *p, bool by_columns)
 {
@@ -83,6 +104,9 @@ static vectors random_vectors(test_random *random, const pair *p, bool by_column
         TEST_OK(dcsr_vector_set(v.one, i, &value));
         TEST_OK(dcsr_multi_vector_set(v.many, i, &value));
     }
+    dcsr_multi_view_info info;
+    TEST_OK(dcsr_multi_view_get_info(p->multi, &info));
+    if (some_device(random) == DCSR_DEVICE_CUDA) move_to_devices(random, &v, info.parts);
     return v;
 }
 
@@ -118,7 +142,8 @@ static dcsr_desc random_desc(test_random *random)
 {
     return (dcsr_desc){.mask_complement = test_random_once_in(random, 2),
                        .mask_structure = test_random_once_in(random, 2),
-                       .replace = test_random_once_in(random, 2)};
+                       .replace = test_random_once_in(random, 2),
+                       .device = some_device(random)};
 }
 
 /* One product in both worlds; `kind` counts the four of them. */
@@ -256,7 +281,9 @@ Test(multi_products, memory_gone_leaves_all_as_it_was)
         for (long n = 0; status != DCSR_OK; n++) {
             cr_assert_lt(n, 2000);
             assert_equal(&w);
-            dcsr_desc desc = {.transpose_a = kind == 1, .transpose_b = kind == 3};
+            dcsr_desc desc = {.transpose_a = kind == 1,
+                              .transpose_b = kind == 3,
+                              .device = test_device_of_auto()};
             dcsr_i_fail_allocations_after(n);
             status = kind < 2 ? dcsr_multi_mxv(w.many, u.many, NULL, semiring, p.multi, u.many, &desc, NULL)
                               : dcsr_multi_vxm(w.many, u.many, NULL, semiring, u.many, p.multi, &desc, NULL);
