@@ -8,6 +8,7 @@
 #include <dcsr/convert.h>
 #include <dcsr/multi.h>
 #include <dcsr/spmv.h>
+#include <dcsr/vector.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static int most_devices(const bench *b)
 
 typedef struct product {
     dcsr_view *view; /* NULL: on several devices */
-    double *x, *y;
+    void *x, *y;     /* in the memory of the device */
     dcsr_multi_view *parts;
     dcsr_multi_vector *multi_x, *multi_y;
     double communication, seconds;
@@ -79,12 +80,24 @@ static void take_whole(void *user)
     dcsr_matrix_destroy(matrix);
 }
 
+/* A full vector, and where products find its values. */
+static dcsr_vector *make_vector(const bench *b, uint64_t n, void **values)
+{
+    dcsr_vector *vector;
+    BENCH_OK(dcsr_vector_create(&vector, b->context, DCSR_FP64, n));
+    BENCH_OK(dcsr_vector_fill(vector, &(double){1}));
+    BENCH_OK(b->gpu ? dcsr_vector_get_values_on_device(vector, values)
+                    : dcsr_vector_get_values(vector, values));
+    return vector;
+}
+
 /* One device, the whole: seconds of a product. */
 static double measure_whole(bench *b, const bench_csr *A, const dcsr_csr *csr, bench_table *table,
                             const char *name, double seconds)
 {
     dcsr_matrix *matrix;
-    product p = {.x = bench_vector(A->cols), .y = bench_alloc(A->rows, sizeof(double))};
+    product p = {0};
+    dcsr_vector *x = make_vector(b, A->cols, &p.x), *y = make_vector(b, A->rows, &p.y);
     BENCH_OK(dcsr_matrix_from_csr(&matrix, b->context, csr, NULL));
     BENCH_OK(dcsr_view_create(&p.view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
     const bench_stat stat = bench_repeat(multiply, &p, 5, seconds);
@@ -92,7 +105,7 @@ static double measure_whole(bench *b, const bench_csr *A, const dcsr_csr *csr, b
               NAN, NAN);
     dcsr_view_destroy(p.view);
     dcsr_matrix_destroy(matrix);
-    free(p.x), free(p.y);
+    dcsr_vector_destroy(x), dcsr_vector_destroy(y);
     return stat.median;
 }
 
@@ -104,7 +117,8 @@ static void measure_parts(bench *b, const bench_csr *A, const dcsr_csr *csr, ben
     dcsr_multi_matrix *matrix;
     dcsr_multi_view_info info;
     cutting c = {devices, *csr};
-    product p = {.x = bench_vector(A->cols)};
+    product p = {0};
+    double *x = bench_vector(A->cols);
     const bench_stat cut_up = bench_repeat(cut, &c, 3, seconds / 4),
                      copied = bench_repeat(take_whole, &c, 3, seconds / 4);
     BENCH_OK(dcsr_multi_matrix_from_csr(&matrix, devices, csr, NULL));
@@ -112,7 +126,7 @@ static void measure_parts(bench *b, const bench_csr *A, const dcsr_csr *csr, ben
     BENCH_OK(dcsr_multi_view_get_info(p.parts, &info));
     BENCH_OK(dcsr_multi_vector_create(&p.multi_x, p.parts, DCSR_FP64, true));
     BENCH_OK(dcsr_multi_vector_create(&p.multi_y, p.parts, DCSR_FP64, false));
-    BENCH_OK(dcsr_multi_vector_from_array(p.multi_x, p.x));
+    BENCH_OK(dcsr_multi_vector_from_array(p.multi_x, x));
     const bench_stat stat = bench_repeat(multiply, &p, 5, seconds);
     bench_row(table, BENCH_LABELS(name, text), stat.median * 1e3, 2e-9 * (double)A->nnz / stat.median,
               whole / stat.median, info.balance, p.communication / p.seconds,
@@ -122,7 +136,7 @@ static void measure_parts(bench *b, const bench_csr *A, const dcsr_csr *csr, ben
     dcsr_multi_view_destroy(p.parts);
     dcsr_multi_matrix_destroy(matrix);
     dcsr_multi_destroy(devices);
-    free(p.x);
+    free(x);
 }
 
 static void measure_products(bench *b, bench_table *table, const char *name)

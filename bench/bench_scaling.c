@@ -333,6 +333,6 @@ int main(int argc, char **argv)
     measure_grid(&b, strong, 3, (uint64_t)BENCH_SIZE_ON(&b, 12, 80, 368));
     bench_table *weak = bench_table_begin(&b, "scaling_weak", "y = A x with as many points for each device",
                                           "matrix devices | ms:%.3f of_linear:%.3f");
-    measure_weak(&b, weak, (uint64_t)BENCH_SIZE_ON(&b, 50, 500, 7000));
+    measure_weak(&b, weak, (uint64_t)BENCH_SIZE_ON(&b, 50, 500, 6000));
     return bench_end(&b);
 }

@@ -27,7 +27,7 @@ typedef struct hull {
     uint64_t begin, end;
 } hull;
 
-/* What device k has. */
+/* What device k has: a stream for the interior, and one for what is fetched and the rows that wait for it. */
 typedef struct device_part {
     dcsr_i_cuda_stream *stream, *fetching;
     void *ready, *arrived; /* clocks: when the interior is done, and when all has been fetched */
@@ -111,7 +111,8 @@ static dcsr_status list_bits(uint32_t *list, device_part *p, const dcsr_i_exchan
 {
     hull run = {0};
     p->listed = p->bytes = 0;
-    for (uint64_t k = 0; k < e->cut.parts; k++) {
+    for (uint64_t i = 1; i <= e->cut.parts; i++) {
+        const uint64_t k = (mine + i) % e->cut.parts; /* the next part first, so that all links are in use */
         hull *h = &p->looks_at[k];
         *h = (hull){0};
         for (uint64_t block = e->cut.block[k]; block < e->cut.block[k + 1]; block++) {
@@ -122,7 +123,7 @@ static dcsr_status list_bits(uint32_t *list, device_part *p, const dcsr_i_exchan
             list[p->listed++] = (uint32_t)block;
             if (h->begin == h->end) h->begin = begin;
             h->end = end;
-            if (k != mine) p->bytes += (end - begin) * e->size;
+            if (k != mine && e->peers) p->bytes += (end - begin) * e->size;
             if (run.end != begin) {
                 DCSR_TRY(make_room(p, e, run));
                 run.begin = begin;
@@ -287,6 +288,7 @@ static void put_fetch(const product *s, uint64_t k)
 {
     const dcsr_i_exchange *e = s->exchange;
     const device_part *p = &e->part[k];
+    if (!p->listed) return;
     if (e->peers) {
         dcsr_i_exchange_fetch(p->fetching, &e->cut, &s->x, p->list, p->listed, p->gathered.start, e->size);
         return;
@@ -310,29 +312,23 @@ static dcsr_status multiply_part(void *user, uint64_t k)
     product *s = user;
     const dcsr_i_exchange *e = s->exchange;
     const device_part *p = &e->part[k];
-    const bool fetches = p->listed != 0;
-    dcsr_status fetched = DCSR_OK;
+    const bool timed = s->timed && p->listed;
     dcsr_i_cuda_enter(p->stream);
-    if (fetches) {
-        dcsr_i_cuda_enter(p->fetching);
-        put_fetch(s, k);
-        if (s->timed) dcsr_i_exchange_clock_set(p->fetching, p->arrived);
-    }
+    dcsr_i_cuda_enter(p->fetching);
+    /* What is short first: blocks of the interior keep the multiprocessors until they have ended. */
+    put_fetch(s, k);
+    if (timed) dcsr_i_exchange_clock_set(p->fetching, p->arrived);
     dcsr_i_cuda_spmv_range_put(p->stream, &p->range[INTERIOR], s->y[k],
                                as_of_all(s->x.values[k], e->cut.begin[k], e->size));
-    if (fetches && s->timed) dcsr_i_exchange_clock_set(p->stream, p->ready);
-    if (fetches) dcsr_i_cuda_order(p->stream, p->fetching);
-    dcsr_i_cuda_spmv_range_put(p->stream, &p->range[BEFORE], s->y[k], p->gathered.start);
-    dcsr_i_cuda_spmv_range_put(p->stream, &p->range[BEHIND], s->y[k], p->gathered.start);
-    dcsr_status status = dcsr_i_cuda_wait(p->stream, doing);
-    if (fetches) {
-        fetched = dcsr_i_cuda_wait(p->fetching, doing);
-        dcsr_i_cuda_leave(p->fetching);
-        s->cost.bytes[k] = p->bytes;
-    }
+    if (timed) dcsr_i_exchange_clock_set(p->stream, p->ready);
+    dcsr_i_cuda_spmv_range_put(p->fetching, &p->range[BEFORE], s->y[k], p->gathered.start);
+    dcsr_i_cuda_spmv_range_put(p->fetching, &p->range[BEHIND], s->y[k], p->gathered.start);
+    dcsr_status status = dcsr_i_cuda_wait(p->stream, doing), fetched = dcsr_i_cuda_wait(p->fetching, doing);
+    dcsr_i_cuda_leave(p->fetching);
     dcsr_i_cuda_leave(p->stream);
     if (status == DCSR_OK) status = fetched;
-    if (status == DCSR_OK && fetches && s->timed) {
+    s->cost.bytes[k] = p->bytes;
+    if (status == DCSR_OK && timed) {
         const double waited = dcsr_i_exchange_clock_between(p->ready, p->arrived);
         if (waited > 0) s->cost.waited[k] = (uint64_t)(waited * 1e6);
     }

@@ -1,11 +1,14 @@
 /* stream.cu: streams: their order, waiting for them, copies, and how many blocks a kernel gets. */
 #include "dcsr/device/stream.cuh"
 #include "dcsr/device/device_state.cuh"
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 
-/* A batch waits for the device a few times, mostly for less than it takes to wake a thread. */
-enum { SPIN_NANOSECONDS = 1000000 };
+/* A batch waits for the device a few times, mostly for less than it takes to wake a thread. Products with large
+ * matrices take some milliseconds, of which waking is some percent: for so long who waits only lets others have the
+ * processor. */
+enum { SPIN_NANOSECONDS = 1000000, YIELD_NANOSECONDS = 4000000 };
 
 #ifdef DCSR_SIMT
 enum { MOST_THREADS = 64, MOST_BLOCKS = 8 };
@@ -140,10 +143,15 @@ static uint64_t nanoseconds(void)
  * cudaErrorNotReady: it is worth sleeping. */
 template <class Query> static cudaError_t look(Query query)
 {
-    uint64_t end = nanoseconds() + SPIN_NANOSECONDS;
+    const uint64_t begin = nanoseconds();
+    uint64_t passed = 0;
     cudaError_t error;
-    while ((error = query()) == cudaErrorNotReady && nanoseconds() < end)
-        for (int i = 0; i < 8; i++) __builtin_ia32_pause();
+    while ((error = query()) == cudaErrorNotReady &&
+           (passed = nanoseconds() - begin) < SPIN_NANOSECONDS + YIELD_NANOSECONDS)
+        if (passed < SPIN_NANOSECONDS)
+            for (int i = 0; i < 8; i++) __builtin_ia32_pause();
+        else
+            sched_yield();
     if (error == cudaErrorNotReady) cudaGetLastError(); /* that is no error */
     return error;
 }
