@@ -204,12 +204,15 @@ SIMT := -O2 -g1
 FUZZ := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
 COVERAGE := -O1 -g --coverage
 
-# Preloaded by a suite, to see what is written and synced.
+# Preloaded by a suite, to see what is written and synced; loaded by the program in a suite, in place of another.
 POWERLOSS := $(BUILD)/tests/powerloss.so
-$(POWERLOSS): tests/preload/powerloss.c | $(DEPS)
+NVML      := $(BUILD)/tests/nvml.so
+$(POWERLOSS) $(NVML): $(BUILD)/tests/%.so: tests/preload/%.c | $(DEPS)
 	@mkdir -p $(@D) $(BUILD)/obj
-	$(SHOW)$(CC) $(C_FLAGS) $(BASE) -MF $(BUILD)/obj/powerloss.d -O2 -g -shared $< -o $@
-$(foreach folder,$(BUILD) $(BUILD)/asan $(BUILD)/tsan $(BUILD)/simt,$(folder)/tests/test_store_power): | $(POWERLOSS)
+	$(SHOW)$(CC) $(C_FLAGS) $(BASE) -MF $(BUILD)/obj/$*.d -O2 -g -shared $< -o $@
+suite = $(foreach folder,$(BUILD) $(BUILD)/asan $(BUILD)/tsan $(BUILD)/simt,$(folder)/tests/$(1))
+$(call suite,test_store_power): | $(POWERLOSS)
+$(call suite,test_cli_tune): | $(NVML)
 
 runner = $(call objects,$(BUILD)/$(1),$(RUNNER))
 $(eval $(call variant,$(BUILD),$(CC),$(PLAIN),$(JEMALLOC),,$(DEVICE)))
