@@ -31,7 +31,8 @@ static const shape shapes[] = {{"empty", 50, 40, 0, EVEN},
                                {"tall", 70000, 30, 20000, EVEN},
                                {"no rows", 0, 7, 0, EVEN},
                                {"dense rows", 64, 257, 15000, EVEN},
-                               {"longer", 3000, 3000, 50000, POWER}};
+                               {"longer", 3000, 3000, 50000, POWER},
+                               {"many columns", 700, 200000, TEST_EMULATOR ? 2000 : 150000, EVEN}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static void draw(test_random *random, const shape *s, uint64_t e, uint64_t *row, uint64_t *col)

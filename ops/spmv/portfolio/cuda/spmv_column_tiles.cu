@@ -282,13 +282,15 @@ void run(const dcsr_i_spmv_format *f, const dcsr_i_cuda_rows *, const dcsr_i_spm
         element *x = array_of<element>(f, X);
         put_threads(put, order_elements<element>, used, (const element *)put->x,
                     array_of<const uint32_t>(f, ORDER), used, x);
-        product<Kind> a = product_of<Kind>(put, f, REST_COLUMNS, VALUES);
-        a.factor = x;
+        product<Kind> of_tile = product_of<Kind>(put, f, REST_COLUMNS, VALUES);
+        of_tile.factor = x;
+        product<Kind> of_rest = of_tile;
+        if (f->value_size) of_rest.values += hot;
         if (rest.entries)
-            merge_path::put<false>(put, f->value_size ? a.from(hot) : a, rest, carry);
+            merge_path::put<false>(put, of_rest, rest, carry);
         else
             put_zeros(put, put->y, f->rows * sizeof(element));
-        if (hot) merge_path::put<true>(put, a, tile, carry);
+        if (hot) merge_path::put<true>(put, of_tile, tile, carry);
     });
 }
 } // namespace
