@@ -159,8 +159,8 @@ $(1)/obj/%.cu.o: %.cu $(1)/obj/.flags | $$(DEPS)
 	$$(SHOW)$(if $(filter cuda,$(6)),$(NVCC) $(NVCC_FLAGS) -MD -MP -MF $$(@:.o=.d), \
 	    $(call cxx,$(2)) -x c++ -std=c++17 $(BASE) -Wno-unknown-pragmas -Itests/simt $(3) $($(6)_FLAGS)) -c $$< -o $$@
 
-# The model that is part of the library.
-$(1)/obj/ops/choice/model.o: ops/choice/cpu.model
+# The models that are part of the library.
+$(1)/obj/ops/choice/model.o: ops/choice/cpu.model $(wildcard ops/choice/cuda.model)
 # What trains others is part of the program.
 $(1)/obj/cli/tune/tune_train.o: cli/tune/train.py
 

@@ -212,7 +212,7 @@ def write_forest(lines, name, model, kernels, leaves=None):
             product, build = leaves[t].get(node, (None, None)) if leaves else (None, None)
             words = [number_word(p) for p in probability]
             for k in range(len(kernels)):
-                known = product is not None and not np.isnan(product[k])
+                known = product is not None and not np.isnan(product[k] + build[k])
                 words += ["%.4g %.4g" % (product[k], build[k]) if known else "- -"]
             lines.append("leaf " + " ".join(words))
 

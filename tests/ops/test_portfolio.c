@@ -380,7 +380,7 @@ Test(portfolio, plans_do_without_memory_for_a_format)
     bool stayed = false;
     TEST_OK(dcsr_spmv_plan_create(&plan, view, &options));
     TEST_OK(dcsr_spmv_plan_get_info(plan, &info));
-    const bool builds = info.bytes > 0; /* a GPU has no model */
+    const bool builds = info.bytes > 0;
     dcsr_spmv_plan_destroy(plan);
     void *x = make_x(DCSR_FP64, &s, &random), *expected = expected_of(view, DCSR_FP64, &s, x);
     for (long n = 0;; n++) {
