@@ -26,10 +26,10 @@ static const struct {
     enum { ANYWHERE, ALSO_FP32, ON_GPU } where; /* on a GPU also of fp32; only there */
 } matrices[] = {
     {"2d5", "poisson2d5:200", "poisson2d5:2000", OWN, ALSO_FP32},
+    {"rmat-large", "rmat:15,16", "rmat:22,16", VARIED, ON_GPU},
     {"rmat", "rmat:14,16", "rmat:20,16", VARIED, ALSO_FP32},
     {"3d7", "poisson3d7:30", "poisson3d7:150", OWN, ALSO_FP32},
     {"3d27", "poisson3d27:25", "poisson3d27:100", OWN, ALSO_FP32},
-    {"rmat-large", "rmat:15,16", "rmat:22,16", VARIED, ON_GPU},
     {"2d5-varied", "poisson2d5:200", "poisson2d5:2000", VARIED, ANYWHERE},
     {"3d27-varied", "poisson3d27:25", "poisson3d27:100", VARIED, ANYWHERE},
     {"rmat-weights", "rmat:14,16", "rmat:20,16", WEIGHTS, ANYWHERE},
