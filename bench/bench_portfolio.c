@@ -2,10 +2,10 @@
  *
  * Matrices of some kinds: grids whose values are those of the stencil, and with values of their own; graphs whose
  * degrees follow a power law, with values of their own, with few weights, and as patterns; uniform and banded ones; one
- * whose rows are of very different length. The matrix is defragmented, so `segments` is at its best. For a pattern peers
- * have ones, of fp64. What a format costs is its building over a product of `segments`: after how many products it may
- * pay. On a GPU its clock counts, for peers and kernels alike; there grids and graphs are also of fp32, and there is a
- * graph whose x is larger than the cache. The rate is that of the bytes that a CSR has to move. */
+ * whose rows are of very different length. The matrix is defragmented, so `segments` is at its best. For a pattern
+ * peers have ones, of fp64. What a format costs is its building over a product of `segments`: after how many products
+ * it may pay. On a GPU its clock counts, for peers and kernels alike; there grids and graphs are also of fp32, and
+ * there is a graph whose x is larger than the cache. The rate is that of the bytes that a CSR has to move. */
 #include "bench/peers/peers.h"
 #include "bench/place.h"
 #include <dcsr/spmv.h>

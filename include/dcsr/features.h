@@ -81,11 +81,10 @@ DCSR_API double dcsr_feature_value(const dcsr_features *features, uint64_t numbe
 /* ---- Models ----
  *
  * A model chooses kernels of y = A x by features (dcsr_spmv_plan). It has been trained on what `dcsr tune` measured on
- * a machine. One is part of the library, for the cpu, and another may be, for GPUs; a user's own takes its place, if it was
- * made on this machine. It
- * is looked for in the file that the environment variable DCSR_MODEL names, else in $XDG_DATA_HOME/dcsr/
- * (~/.local/share/dcsr/) under the name cpu.model or cuda.model, when a process chooses a kernel for the first time.
- * docs/SELECTION.md describes the format. */
+ * a machine. One is part of the library, for the cpu, and another may be, for GPUs; a user's own takes its place, if
+ * it was made on this machine. It is looked for in the file that the environment variable DCSR_MODEL names, else in
+ * $XDG_DATA_HOME/dcsr/ (~/.local/share/dcsr/) under the name cpu.model or cuda.model, when a process chooses a kernel
+ * for the first time. docs/SELECTION.md describes the format. */
 
 typedef struct dcsr_model_info {
     dcsr_device device;

@@ -141,8 +141,8 @@ static dcsr_status read_drawn(reading *r, const dcsr_i_rows *rows, uint64_t draw
     return status;
 }
 
-/* On a device: all rows, or rows drawn from all, are gathered there and then read here. Where hardly any are in use it is
- * these alone. */
+/* On a device: all rows, or rows drawn from all, are gathered there and then read here. Where hardly any are in use
+ * it is these alone. */
 static dcsr_status read_there(reading *r, dcsr_view *view, uint64_t draws, uint64_t in_use,
                               double *drawn_from)
 {

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The library's models, files that are part of it: from a symbol to the same with _end. That for GPUs where it was there
- * when the library was built. */
+/* The library's models, files that are part of it: from a symbol to the same with _end. That for GPUs where it was
+ * there when the library was built. */
 #define SHIPPED(device)                                                        \
     __asm__(".section .rodata\n"                                               \
             ".global dcsr_i_" #device "_model, dcsr_i_" #device "_model_end\n" \

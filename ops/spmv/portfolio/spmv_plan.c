@@ -75,9 +75,8 @@ static dcsr_status choose_named(const dcsr_i_spmv_kernel **kernel, dcsr_spmv_pla
     return DCSR_OK;
 }
 
-/* The kernels of the device, as a model may choose them; the number of them. Those that vary are for callers who ask for
- * them. Whether one can serve the matrix is asked
- * when it is chosen, as some read all entries to tell. */
+/* The kernels of the device, as a model may choose them; the number of them. Those that vary are for callers who ask
+ * for them. Whether one can serve the matrix is asked when it is chosen, as some read all entries to tell. */
 static uint32_t list_candidates(dcsr_i_candidate candidates[MOST_KERNELS], const dcsr_i_spmv_matrix *A)
 {
     const dcsr_i_spmv_kernel *kernel;
