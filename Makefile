@@ -159,8 +159,8 @@ $(1)/obj/%.cu.o: %.cu $(1)/obj/.flags | $$(DEPS)
 	$$(SHOW)$(if $(filter cuda,$(6)),$(NVCC) $(NVCC_FLAGS) -MD -MP -MF $$(@:.o=.d), \
 	    $(call cxx,$(2)) -x c++ -std=c++17 $(BASE) -Wno-unknown-pragmas -Itests/simt $(3) $($(6)_FLAGS)) -c $$< -o $$@
 
-# The model that is part of the library.
-$(1)/obj/ops/choice/model.o: ops/choice/cpu.model
+# The models that are part of the library.
+$(1)/obj/ops/choice/model.o: ops/choice/cpu.model $(wildcard ops/choice/cuda.model)
 # What trains others is part of the program.
 $(1)/obj/cli/tune/tune_train.o: cli/tune/train.py
 
@@ -205,12 +205,15 @@ SIMT := -O2 -g1
 FUZZ := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
 COVERAGE := -O1 -g --coverage
 
-# Preloaded by a suite, to see what is written and synced.
+# Preloaded by a suite, to see what is written and synced; loaded by the program in a suite, in place of another.
 POWERLOSS := $(BUILD)/tests/powerloss.so
-$(POWERLOSS): tests/preload/powerloss.c | $(DEPS)
+NVML      := $(BUILD)/tests/nvml.so
+$(POWERLOSS) $(NVML): $(BUILD)/tests/%.so: tests/preload/%.c | $(DEPS)
 	@mkdir -p $(@D) $(BUILD)/obj
-	$(SHOW)$(CC) $(C_FLAGS) $(BASE) -MF $(BUILD)/obj/powerloss.d -O2 -g -shared $< -o $@
-$(foreach folder,$(BUILD) $(BUILD)/asan $(BUILD)/tsan $(BUILD)/simt,$(folder)/tests/test_store_power): | $(POWERLOSS)
+	$(SHOW)$(CC) $(C_FLAGS) $(BASE) -MF $(BUILD)/obj/$*.d -O2 -g -shared $< -o $@
+suite = $(foreach folder,$(BUILD) $(BUILD)/asan $(BUILD)/tsan $(BUILD)/simt,$(folder)/tests/$(1))
+$(call suite,test_store_power): | $(POWERLOSS)
+$(call suite,test_cli_tune): | $(NVML)
 
 runner = $(call objects,$(BUILD)/$(1),$(RUNNER))
 $(eval $(call variant,$(BUILD),$(CC),$(PLAIN),$(JEMALLOC),,$(DEVICE)))

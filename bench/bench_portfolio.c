@@ -2,10 +2,10 @@
  *
  * Matrices of some kinds: grids whose values are those of the stencil, and with values of their own; graphs whose
  * degrees follow a power law, with values of their own, with few weights, and as patterns; uniform and banded ones; one
- * whose rows are of very different length. The matrix is defragmented, so `segments` is at its best. For a pattern peers
- * have ones, of fp64. What a format costs is its building over a product of `segments`: after how many products it may
- * pay. On a GPU its clock counts, for peers and kernels alike; there grids and graphs are also of fp32, and there is a
- * graph whose x is larger than the cache. The rate is that of the bytes that a CSR has to move. */
+ * whose rows are of very different length. The matrix is defragmented, so `segments` is at its best. For a pattern
+ * peers have ones, of fp64. What a format costs is its building over a product of `segments`: after how many products
+ * it may pay. On a GPU its clock counts, for peers and kernels alike; there grids and graphs are also of fp32, and
+ * there is a graph whose x is larger than the cache. The rate is that of the bytes that a CSR has to move. */
 #include "bench/peers/peers.h"
 #include "bench/place.h"
 #include <dcsr/spmv.h>
@@ -26,10 +26,10 @@ static const struct {
     enum { ANYWHERE, ALSO_FP32, ON_GPU } where; /* on a GPU also of fp32; only there */
 } matrices[] = {
     {"2d5", "poisson2d5:200", "poisson2d5:2000", OWN, ALSO_FP32},
+    {"rmat-large", "rmat:15,16", "rmat:22,16", VARIED, ON_GPU},
     {"rmat", "rmat:14,16", "rmat:20,16", VARIED, ALSO_FP32},
     {"3d7", "poisson3d7:30", "poisson3d7:150", OWN, ALSO_FP32},
     {"3d27", "poisson3d27:25", "poisson3d27:100", OWN, ALSO_FP32},
-    {"rmat-large", "rmat:15,16", "rmat:22,16", VARIED, ON_GPU},
     {"2d5-varied", "poisson2d5:200", "poisson2d5:2000", VARIED, ANYWHERE},
     {"3d27-varied", "poisson3d27:25", "poisson3d27:100", VARIED, ANYWHERE},
     {"rmat-weights", "rmat:14,16", "rmat:20,16", WEIGHTS, ANYWHERE},

@@ -212,7 +212,7 @@ def write_forest(lines, name, model, kernels, leaves=None):
             product, build = leaves[t].get(node, (None, None)) if leaves else (None, None)
             words = [number_word(p) for p in probability]
             for k in range(len(kernels)):
-                known = product is not None and not np.isnan(product[k])
+                known = product is not None and not np.isnan(product[k] + build[k])
                 words += ["%.4g %.4g" % (product[k], build[k]) if known else "- -"]
             lines.append("leaf " + " ".join(words))
 
@@ -398,12 +398,15 @@ def main():
             datetime.date.today().isoformat(), options.made and options.made + ", ", sklearn.__version__,
             len(table.names)))
         parts = []
+        # The first kernel, and those that are the best of something; what never is need not be known.
+        keep = sorted({0}.union(*(best_of(costs) for _, costs in measured.values())))
+        kernels = [table.kernels[k] for k in keep]
         for name, (part, costs) in measured.items():
-            forest = Forest(part.X, costs, relative_build(part), options.seed)
-            write_forest(parts, name, forest.model, table.kernels, forest.leaves)
+            forest = Forest(part.X, costs[:, keep], relative_build(part)[:, keep], options.seed)
+            write_forest(parts, name, forest.model, kernels, forest.leaves)
         if table.vectors.teach():
             write_svm(parts, *fit_svm(table.vectors.X, table.vectors.costs))
-        write_model(options.model, notes, table.features, table.kernels, parts)
+        write_model(options.model, notes, table.features, kernels, parts)
     if options.report:
         report = {name: report_choice(part, name, costs, options.seed) for name, (part, costs) in measured.items()}
         for name, (part, _) in measured.items():

@@ -27,8 +27,8 @@ typedef enum tune_scale {
     TUNE_SCALES
 } tune_scale; /* how many, of which sizes */
 uint64_t tune_collection_size(tune_scale scale);
-/* Makes matrix `number`, or only its name and family. The same for the same seed. Kinds and sizes take turns, so that the
- * first ones are of all of them. */
+/* Makes matrix `number`, or only its name and family. The same for the same seed. Kinds and sizes take turns, so that
+ * the first ones are of all of them. */
 int tune_collection_make(cli_state *cli, tune_matrix *matrix, uint64_t number, tune_scale scale,
                          uint64_t seed, bool name_only);
 /* Makes variant 0, 1 or 2 of a MATRIX, which the caller has loaded. */

@@ -158,7 +158,8 @@ static int take_turn(measuring *m, int k)
     return status ? cli_fail_library(m->cli) : CLI_DONE;
 }
 
-/* Multiplies for some seconds, and then, for as many at most, until the counter has made a step; what it is, and when. */
+/* Multiplies for some seconds, and then, for as many at most, until the counter has made a step; what it is, and
+ * when. */
 static double read_energy(measuring *m, int k, double seconds, double *when, dcsr_status *status)
 {
     const int runs = runs_in(energy_batch, m->costs[k].seconds);

@@ -141,23 +141,26 @@ static dcsr_status read_drawn(reading *r, const dcsr_i_rows *rows, uint64_t draw
     return status;
 }
 
-/* On a device: all rows, or rows drawn from all, are gathered there and then read here. */
-static dcsr_status read_there(reading *r, dcsr_view *view, uint64_t draws, double *drawn_from)
+/* On a device: all rows, or rows drawn from all, are gathered there and then read here. Where hardly any are in use
+ * it is these alone. */
+static dcsr_status read_there(reading *r, dcsr_view *view, uint64_t draws, uint64_t in_use,
+                              double *drawn_from)
 {
     const dcsr_i_rows *rows = dcsr_i_view_rows(view);
+    const uint64_t key = dcsr_i_random_key(1, FEATURES_PURPOSE);
     dcsr_i_csr *copy = NULL;
     *drawn_from = (double)rows->rows;
-    if (!draws && rows->table && dcsr_i_lines_are_sparse(rows->rows, rows->device.stored)) {
-        DCSR_TRY(download_rows(&copy, r->context, rows, NULL, 0));
+    if (rows->table && dcsr_i_lines_are_sparse(rows->rows, rows->device.stored)) {
+        *drawn_from = (double)in_use;
+        DCSR_TRY(download_rows(&copy, r->context, rows, NULL, draws, key));
     } else if (!draws) {
         DCSR_TRY(dcsr_i_view_matrix(view)->engine->download(&copy, r->context, rows));
     } else {
-        const uint64_t key = dcsr_i_random_key(1, FEATURES_PURPOSE);
         uint32_t *list = dcsr_i_alloc(r->context, DCSR_I_SCRATCH, draws, sizeof *list);
         if (!list) return DCSR_ERROR_OUT_OF_MEMORY;
         for (uint64_t i = 0; i < draws; i++)
             list[i] = (uint32_t)dcsr_i_random_below(dcsr_i_random(key, i), rows->rows);
-        dcsr_status status = download_rows(&copy, r->context, rows, list, draws);
+        dcsr_status status = download_rows(&copy, r->context, rows, list, draws, key);
         dcsr_i_free(r->context, DCSR_I_SCRATCH, list, draws, sizeof *list);
         if (status != DCSR_OK) return status;
     }
@@ -239,7 +242,7 @@ static dcsr_status compute(dcsr_features *features, dcsr_i_measures *measured, d
                            : wanted > MOST_ROWS  ? MOST_ROWS
                                                  : (uint64_t)wanted;
     double drawn_from = 0;
-    dcsr_status status = rows->on_device ? read_there(r, view, draws, &drawn_from)
+    dcsr_status status = rows->on_device ? read_there(r, view, draws, measures.rows_in_use, &drawn_from)
                          : draws         ? read_drawn(r, rows, draws, &drawn_from)
                                          : read_all(r, rows);
     if (status == DCSR_OK) status = put_col_std(&f, r, drawn_from);

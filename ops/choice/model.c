@@ -7,15 +7,31 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The library's model, a file that is part of it. */
-__asm__(".section .rodata\n"
-        ".global dcsr_i_default_model, dcsr_i_default_model_end\n"
-        ".hidden dcsr_i_default_model, dcsr_i_default_model_end\n"
-        "dcsr_i_default_model:\n"
-        ".incbin \"ops/choice/cpu.model\"\n"
-        "dcsr_i_default_model_end:\n"
-        ".previous\n");
-extern const char dcsr_i_default_model[], dcsr_i_default_model_end[];
+/* The library's models, files that are part of it: from a symbol to the same with _end. That for GPUs where it was
+ * there when the library was built. */
+#define SHIPPED(device)                                                        \
+    __asm__(".section .rodata\n"                                               \
+            ".global dcsr_i_" #device "_model, dcsr_i_" #device "_model_end\n" \
+            ".hidden dcsr_i_" #device "_model, dcsr_i_" #device "_model_end\n" \
+            "dcsr_i_" #device "_model:\n"                                      \
+            ".incbin \"ops/choice/" #device ".model\"\n"                       \
+            "dcsr_i_" #device "_model_end:\n"                                  \
+            ".previous\n");                                                    \
+    extern const char dcsr_i_##device##_model[], dcsr_i_##device##_model_end[];
+SHIPPED(cpu)
+#if defined DCSR_CUDA && __has_include("ops/choice/cuda.model")
+#define HAS_CUDA_MODEL
+SHIPPED(cuda)
+#endif
+
+static const struct {
+    const char *begin, *end;
+} shipped[DCSR_DEVICE_CUDA + 1] = {
+    [DCSR_DEVICE_CPU] = {dcsr_i_cpu_model, dcsr_i_cpu_model_end},
+#ifdef HAS_CUDA_MODEL
+    [DCSR_DEVICE_CUDA] = {dcsr_i_cuda_model, dcsr_i_cuda_model_end},
+#endif
+};
 
 /* What has been read, for a device. */
 typedef struct in_use {
@@ -136,9 +152,9 @@ static dcsr_status read_users(in_use *use, dcsr_context *context)
 static dcsr_status read_models(in_use *use, dcsr_context *context, dcsr_device device)
 {
     DCSR_TRY(read_users(use, context));
-    if (!use->model && device == DCSR_DEVICE_CPU)
-        DCSR_TRY(dcsr_i_model_parse(&use->model, dcsr_i_default_model,
-                                    (size_t)(dcsr_i_default_model_end - dcsr_i_default_model),
+    if (!use->model && shipped[device].begin)
+        DCSR_TRY(dcsr_i_model_parse(&use->model, shipped[device].begin,
+                                    (size_t)(shipped[device].end - shipped[device].begin),
                                     "the library's model"));
     use->read = true;
     return DCSR_OK;

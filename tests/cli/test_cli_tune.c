@@ -1,9 +1,13 @@
 /* test_cli_tune.c: `dcsr tune`: what it measures and keeps, what it trains, and what it says when it cannot. */
 #include "tests/support/program.h"
+#include <libgen.h>
+#include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 TestSuite(cli_tune, .init = program_begin, .fini = program_end, .timeout = 120);
 
@@ -66,6 +70,78 @@ Test(cli_tune, measures_energy_where_it_is_told)
     cr_assert(strstr(with, "\t0\t") && strstr(without, "\t-\t"));
     free(with);
     free(without);
+}
+
+/* What the first matrix of a table has in a column; NaN for "-". */
+static double cell_of(const char *name, const char *column)
+{
+    char *text = program_read_file(name), *head = strstr(text, "\nmatrix\t") + 1,
+         *line = strchr(head, '\n') + 1;
+    const char *at = strstr(head, column);
+    cr_assert(at && at < line, "there is no column %s", column);
+    for (const char *c = head; c < at; c++)
+        if (*c == '\t') line = strchr(line, '\t') + 1;
+    const double number = *line == '-' ? NAN : strtod(line, NULL);
+    free(text);
+    return number;
+}
+
+/* The stand-in for NVML: beside this program, or beside that of the plain build. Whether it was built. */
+static bool find_nvml(char library[PATH_MAX])
+{
+    char program[PATH_MAX], path[2 * PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    cr_assert(length > 0);
+    program[length] = 0;
+    const char *folder = dirname(program);
+    snprintf(path, sizeof path, "%s/nvml.so", folder);
+    if (realpath(path, library)) return true;
+    snprintf(path, sizeof path, "%s/../../tests/nvml.so", folder);
+    return realpath(path, library);
+}
+
+/* On a GPU; its energy is told by a library of the test, or by none. */
+Test(cli_tune, measures_kernels_of_a_gpu)
+{
+    char nvml[PATH_MAX];
+    program_result r = program_run("--device cuda info path:2");
+    const bool there = !r.status;
+    program_free(&r);
+    if (!there) cr_skip_test("there is no GPU");
+    program_write_file("a.el", "0 0 2\n0 1 3\n2 1 4\n3 4 1\n");
+    setenv("DCSR_NVML", "/nowhere/nvml.so", 1);
+    PROGRAM_JSON(r, "--json --device cuda tune --table t.tsv --no-model --quick --matrices 0 a.el");
+    PROGRAM_INTEGER(&r, "measured", 3);
+    cr_assert(strstr(program_string(&r, "energy"), "not measured: this machine"));
+    program_free(&r);
+    char *text = program_read_file("t.tsv");
+    cr_assert(strstr(text, "# device cuda\n") == text &&
+              strstr(text, "# varies cusparse_csr1,cusparse_coo1\n"));
+    cr_assert(strstr(text, "\tseconds:column_tiles\t"));
+    free(text);
+    if (!find_nvml(nvml)) cr_skip_test("tests/preload/nvml.c was not built beside this program");
+    setenv("DCSR_NVML", nvml, 1);
+    PROGRAM_JSON(r, "--json --device cuda tune --table u.tsv --no-model --quick --matrices 0 a.el");
+    cr_assert_str_eq(program_string(&r, "energy"), "measured");
+    program_free(&r);
+    PROGRAM_JSON(r,
+                 "--json --device cuda tune --table v.tsv --no-model --quick --matrices 0 --energy 0 a.el");
+    cr_assert_str_eq(program_string(&r, "energy"), "not measured");
+    program_free(&r);
+    /* 100 watts. */
+    const double seconds = cell_of("u.tsv", "seconds:segments"), joules = cell_of("u.tsv", "joules:segments");
+    cr_assert(seconds > 0 && joules > 50 * seconds && joules < 200 * seconds, "%g J, %g s", joules, seconds);
+    cr_assert(isnan(cell_of("v.tsv", "joules:segments")));
+}
+
+/* No time is left for any matrix. */
+Test(cli_tune, measures_no_longer_than_it_may)
+{
+    program_result r;
+    PROGRAM_JSON(r, "--json --device cpu tune --table t.tsv --no-model --quick --limit 0.000001");
+    cr_assert(program_number(&r, "measured") <= 1);
+    program_free(&r);
+    PROGRAM_FAILS(2, "--limit", "--device cpu tune --limit soon");
 }
 
 /* A table of made-up costs: the head of one that was measured, and matrices by the number of their entries. */

@@ -31,7 +31,8 @@ static const shape shapes[] = {{"empty", 50, 40, 0, EVEN},
                                {"tall", 70000, 30, 20000, EVEN},
                                {"no rows", 0, 7, 0, EVEN},
                                {"dense rows", 64, 257, 15000, EVEN},
-                               {"longer", 3000, 3000, 50000, POWER}};
+                               {"longer", 3000, 3000, 50000, POWER},
+                               {"many columns", 700, 200000, TEST_EMULATOR ? 2000 : 150000, EVEN}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static void draw(test_random *random, const shape *s, uint64_t e, uint64_t *row, uint64_t *col)
@@ -336,6 +337,35 @@ Test(portfolio, failing_allocations_are_reported)
     test_close(context);
 }
 
+/* Their number and y are those of as many products; the seconds are some. */
+Test(portfolio, plans_tell_their_time)
+{
+    static const shape s = {"grid", 1000, 1000, 5000, GRID};
+    dcsr_context *context = test_context(1);
+    test_random random = {3};
+    dcsr_matrix *matrix = make(context, DCSR_FP64, &s, &random);
+    dcsr_view *view = view_of(matrix);
+    dcsr_spmv_plan *plan;
+    dcsr_spmv_plan_info info;
+    double seconds = 0, x[1000], y[1000];
+    for (int j = 0; j < 1000; j++) x[j] = j % 5;
+    double *expected = expected_of(view, DCSR_FP64, &s, x);
+    TEST_OK(dcsr_spmv_plan_create(&plan, view, &(dcsr_spmv_options){.kernel = "merge"}));
+    TEST_OK(dcsr_spmv_plan_time(&seconds, y, plan, x, 3));
+    TEST_OK(dcsr_spmv_plan_get_info(plan, &info));
+    cr_assert(seconds > 0 && info.products == 3 && !memcmp(y, expected, sizeof y));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "products is 0", dcsr_spmv_plan_time(&seconds, y, plan, x, 0));
+    cr_assert_eq(seconds, 0);
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "seconds is NULL", dcsr_spmv_plan_time(NULL, y, plan, x, 1));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "plan is NULL", dcsr_spmv_plan_time(&seconds, y, NULL, x, 1));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "y is NULL", dcsr_spmv_plan_time(&seconds, NULL, plan, x, 1));
+    dcsr_spmv_plan_destroy(plan);
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(matrix);
+    free(expected);
+    test_close(context);
+}
+
 /* A free choice needs no memory for a format: where there is none, the store is read in place. */
 Test(portfolio, plans_do_without_memory_for_a_format)
 {
@@ -350,7 +380,7 @@ Test(portfolio, plans_do_without_memory_for_a_format)
     bool stayed = false;
     TEST_OK(dcsr_spmv_plan_create(&plan, view, &options));
     TEST_OK(dcsr_spmv_plan_get_info(plan, &info));
-    const bool builds = info.bytes > 0; /* a GPU has no model */
+    const bool builds = info.bytes > 0;
     dcsr_spmv_plan_destroy(plan);
     void *x = make_x(DCSR_FP64, &s, &random), *expected = expected_of(view, DCSR_FP64, &s, x);
     for (long n = 0;; n++) {

@@ -154,9 +154,11 @@ static int multiply(void *handle, int operation, const void *alpha, void *A, voi
         while (!a->lists_rows && rows[row + 1] <= k) row++;
         sums[row] += number(values, type, k) * number(in, type, columns[k]);
     }
-    for (int64_t i = 0; i < a->rows && !type; i++) ((float *)sums)[i] = (float)sums[i];
-    cr_assert(!cudaMemcpy(((vector *)y)->values, sums, (size_t)a->rows * size, TO_DEVICE));
-    free(rows), free(columns), free(values), free(in), free(sums);
+    char *out = malloc((size_t)a->rows * size + 1);
+    for (int64_t i = 0; i < a->rows; i++)
+        test_encode(type ? DCSR_FP64 : DCSR_FP32, sums[i], out + (size_t)i * size);
+    cr_assert(!cudaMemcpy(((vector *)y)->values, out, (size_t)a->rows * size, TO_DEVICE));
+    free(rows), free(columns), free(values), free(in), free(sums), free(out);
     return 0;
 }
 

@@ -1,16 +1,17 @@
-/* spmv_column_tiles.cu: the kernel column_tiles, for graphs whose x is larger than what is near: a few columns have most
- * of the entries, and their elements of x are kept together.
+/* spmv_column_tiles.cu: the kernel column_tiles, for graphs whose x is larger than what is near: a few columns have
+ * most of the entries, and their elements of x are kept together.
  *
- * Columns are numbered anew, by how many entries they have. The first HOT of them are a tile, whose entries have columns
- * of 2 bytes; the others have 4. Each product brings x to this order; then y is made of the rest, and the tile is added:
+ * Columns are numbered anew, by how many entries they have. The first HOT of them are a tile, whose entries have
+ * columns of 2 bytes; the others have 4. Each product brings x to this order; then y is made of the rest, and the
+ * tile is added:
  *
  *      columns      7 3 0 | 5 1 4 9 ...        2, 6 and 8 are empty, and left out
  *      entries      30 22 9 | 4 4 3 1          those of most entries stand side by side in few cache lines
  *
  * While the tile is multiplied its elements stay in the first-level caches, in part, and in the second-level cache as a
  * whole; and those of the rest lie closer together than in x. Both parts are multiplied along a merge path
- * (merge_walk.cuh): deterministic. Bytes: 2 + value an entry of the tile, 4 + value another; 8 a row, and y three times;
- * 4 and two elements each column in use; five launches. */
+ * (merge_walk.cuh): deterministic. Bytes: 2 + value an entry of the tile, 4 + value another; 8 a row, and y three
+ * times; 4 and two elements each column in use; five launches. */
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/device/reduce.cuh"
 #include "dcsr/store/cuda/balanced_walk.cuh"
@@ -282,13 +283,15 @@ void run(const dcsr_i_spmv_format *f, const dcsr_i_cuda_rows *, const dcsr_i_spm
         element *x = array_of<element>(f, X);
         put_threads(put, order_elements<element>, used, (const element *)put->x,
                     array_of<const uint32_t>(f, ORDER), used, x);
-        product<Kind> a = product_of<Kind>(put, f, REST_COLUMNS, VALUES);
-        a.factor = x;
+        product<Kind> of_tile = product_of<Kind>(put, f, REST_COLUMNS, VALUES);
+        of_tile.factor = x;
+        product<Kind> of_rest = of_tile;
+        if (f->value_size) of_rest.values += hot;
         if (rest.entries)
-            merge_path::put<false>(put, f->value_size ? a.from(hot) : a, rest, carry);
+            merge_path::put<false>(put, of_rest, rest, carry);
         else
             put_zeros(put, put->y, f->rows * sizeof(element));
-        if (hot) merge_path::put<true>(put, a, tile, carry);
+        if (hot) merge_path::put<true>(put, of_tile, tile, carry);
     });
 }
 } // namespace

@@ -3,7 +3,7 @@
  *
  * Best where rows are about as long as there are lanes: shorter ones leave lanes idle, and longer ones of a group keep
  * the others waiting. csr_dynamic (LightSpMV: Liu and Schmidt, ASAP 2015) chooses the lanes by the mean length, and has
- * warps take their next rows from a counter, so that those with long rows take fewer.
+ * warps take their next rows, some at a time, from a counter, so that those with long rows take fewer.
  *
  * Entry p of a row goes to lane p modulo the lanes, whose sums are added in a fixed tree: deterministic, whichever warp
  * takes the row. Bytes: 4 + value an entry, 4 a row, x and y; one launch, and for the counter a fill. */
@@ -12,7 +12,7 @@
 namespace
 {
 using namespace dcsr_portfolio;
-enum { COUNTER = 3 };
+enum { COUNTER = 3, UNDER_WAY = 4 };
 
 /* The sum of a row by LANES lanes, and y; rows beyond the last are of nothing. */
 template <class Kind, int LANES>
@@ -22,7 +22,7 @@ DCSR_CUDA_INLINE void sum_one(const product<Kind> &a, const uint32_t *offsets, u
     const uint64_t begin = row < rows ? offsets[row] : 0;
     const uint32_t length = row < rows ? (uint32_t)(offsets[row + 1] - begin) : 0;
     typename Kind::sum sum = 0;
-    add_entries<LANES, 4>(sum, a, lane, length, [=](uint32_t p) { return begin + p; });
+    add_entries<LANES, UNDER_WAY>(sum, a, lane, length, [=](uint32_t p) { return begin + p; });
     sum = add_lanes<LANES>(a, sum);
     if (lane == 0 && row < rows) a.y[row] = Kind::result(sum);
 }
@@ -40,13 +40,15 @@ template <class Kind, int LANES>
 __global__ void sum_from_counter(product<Kind> a, const uint32_t *offsets, uint64_t rows,
                                  unsigned long long *counter)
 {
-    constexpr int AT_ONCE = 32 / LANES;
+    constexpr int AT_ONCE = 32 / LANES,
+                  STEPS = 8; /* one word of memory serves some counts a microsecond, no more */
     for (;;) {
         unsigned long long first = 0;
-        if (dcsr_i_cuda_lane() == 0) first = atomicAdd(counter, (unsigned long long)AT_ONCE);
+        if (dcsr_i_cuda_lane() == 0) first = atomicAdd(counter, (unsigned long long)(AT_ONCE * STEPS));
         first = __shfl_sync(ALL, first, 0);
         if (first >= rows) return;
-        sum_one<Kind, LANES>(a, offsets, first + dcsr_i_cuda_lane() / LANES, rows);
+        for (int step = 0; step < STEPS && first + step * AT_ONCE < rows; step++)
+            sum_one<Kind, LANES>(a, offsets, first + step * AT_ONCE + dcsr_i_cuda_lane() / LANES, rows);
     }
 }
 
@@ -56,11 +58,11 @@ dcsr_status plan(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making)
     return dcsr_i_spmv_csr_plan(format, making);
 }
 
-/* As many as the mean length keeps busy, `least` or more. */
+/* As many as a row of the mean length keeps busy with what each has under way at once, `least` or more. */
 uint32_t lanes_for(const dcsr_i_spmv_format *format, uint32_t least)
 {
     uint32_t lanes = least;
-    while (lanes < 32 && lanes * format->rows < format->nnz) lanes *= 2;
+    while (lanes < 32 && lanes * UNDER_WAY * format->rows < format->nnz) lanes *= 2;
     return lanes;
 }
 

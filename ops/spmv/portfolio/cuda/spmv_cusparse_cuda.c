@@ -1,5 +1,5 @@
-/* spmv_cusparse_cuda.c: the kernels cusparse_csr1, cusparse_csr2, cusparse_coo1 and cusparse_coo2: algorithms of cuSPARSE
- * over the arrays of csr and coo, where that library is on the machine.
+/* spmv_cusparse_cuda.c: the kernels cusparse_csr1, cusparse_csr2, cusparse_coo1 and cusparse_coo2: algorithms of
+ * cuSPARSE over the arrays of csr and coo, where that library is on the machine.
  *
  * What the algorithms prepare is done once, when the format is made, if its version can. Whether sums are grouped alike
  * each time is its affair: csr2 and coo2 say so, csr1 and coo1 do not. */

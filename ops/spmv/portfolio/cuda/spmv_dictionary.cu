@@ -341,8 +341,8 @@ DCSR_CUDA_INLINE slice_at find_slice(const strips &strip, uint64_t slice, uint64
     return {strip.start[slice], strip.start[slice + 1]};
 }
 
-/* A slice by a warp, a row to each lane. What a place reads from memory - where its slice is, its codes, its element of x
- * - waits for what was read before; so codes of many places are under way together, and so is the next slice. */
+/* A slice by a warp, a row to each lane. What a place reads from memory - where its slice is, its codes, its element
+ * of x - waits for what was read before; so codes of many places are under way together, and so is the next slice. */
 template <class Kind, class By>
 __global__ void __launch_bounds__(256)
     sum_coded(typename Kind::element *y, const typename Kind::element *x, coded_rows<Kind> A, uint64_t rows)
