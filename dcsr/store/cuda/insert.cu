@@ -86,8 +86,10 @@ dcsr_status dcsr_i_cuda_coo_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda
 
 static __global__ void assign(dcsr_i_cuda_batch b)
 {
-    share_root(b);
-    assign_pages(b);
+    if (!b.in_place) {
+        share_root(b);
+        assign_pages(b);
+    }
     const dcsr_i_cuda_plan &planned = *b.plan;
     if (!planned.moving_marked && planned.moving <= b.room.moving && planned.tails <= b.room.tails)
         list_moves(b);
@@ -111,7 +113,7 @@ DCSR_CUDA_INLINE void tell(const dcsr_i_cuda_batch &b)
     }
     if (!fits(b)) return;
     dcsr_i_cuda_page_need *needs = dcsr_i_cuda_needs_in(b.told);
-    for (uint32_t i = threadIdx.x; i < b.counts->pages; i += blockDim.x) needs[i] = b.needs[i];
+    for (uint32_t i = threadIdx.x; !b.in_place && i < b.counts->pages; i += blockDim.x) needs[i] = b.needs[i];
     if (!b.plan->moving || b.told_freed == b.moves.freed) return;
     for (uint64_t k = threadIdx.x; k < b.moves.blocks; k += blockDim.x) b.told_freed[k] = b.moves.freed[k];
 }
@@ -120,7 +122,7 @@ static __global__ void copy(dcsr_i_cuda_batch b)
 {
     if (blockIdx.x == gridDim.x - 1) tell(b); /* which has the fewest pages */
     if (!fits(b)) return;
-    copy_pages(b);
+    if (!b.in_place) copy_pages(b);
     if (b.plan->tails) sort_tails(b);
 }
 
@@ -130,7 +132,13 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS write_all(dcsr_i_cuda_batch b)
     move_rows(b);
     write_entries(b);
     change_in_place(b);
-    finish_rows(b);
+    if (!b.in_place) finish_rows(b);
+}
+
+/* In place pages are read until all rows have moved. */
+static __global__ void finish(dcsr_i_cuda_batch b)
+{
+    if (fits(b)) finish_rows(b);
 }
 
 static uint64_t most_of(uint64_t a, uint64_t b)
@@ -158,6 +166,7 @@ dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_b
                    entries = batch->most * lanes / threads + 1;
     dcsr_i_cuda_launch_blocks(stream, write_all, most_of(least, most_of(walk, entries)), (int)threads,
                               threads / 32 * sizeof(dcsr_i_cuda_tile), *batch);
+    if (batch->in_place) dcsr_i_cuda_launch(stream, finish, batch->most_rows, *batch);
     return DCSR_OK;
 }
 
@@ -263,15 +272,17 @@ DCSR_CUDA_INLINE void move_few(const dcsr_i_cuda_batch &b)
 
 DCSR_CUDA_INLINE void complete(const dcsr_i_cuda_batch &b)
 {
-    share_root(b);
-    assign_pages(b);
+    if (!b.in_place) {
+        share_root(b);
+        assign_pages(b);
+    }
     __syncthreads();
     if (fits(b)) {
-        copy_pages(b);
+        if (!b.in_place) copy_pages(b);
         if (b.plan->moving) move_few(b);
         write_entries(b);
-        __syncthreads();
         change_in_place(b);
+        __syncthreads();
         finish_rows(b);
     }
     tell(b);

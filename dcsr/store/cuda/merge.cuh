@@ -244,9 +244,9 @@ DCSR_CUDA_INLINE void close_up(const dcsr_i_cuda_batch &b)
             }
         }
         if (!closes || own) continue;
-        const dcsr_i_cuda_page_change &change = b.copied[(dcsr_i_cuda_head(b, first) >> 32) - 1];
-        const uint32_t row = static_cast<uint32_t>(b.keys[first] >> b.column_bits);
-        b.row_page[change.fresh].ordered[row & (DCSR_CUDA_PAGE_ROWS - 1)] = ordered;
+        const uint64_t row = b.keys[first] >> b.column_bits;
+        b.row_page[b.rows.root[row >> DCSR_CUDA_PAGE_SHIFT]].ordered[row & (DCSR_CUDA_PAGE_ROWS - 1)] =
+            ordered;
     }
 }
 
