@@ -10,7 +10,7 @@ enum { LEAST_CAPACITY = 64 };
 #ifdef DCSR_SIMT
 enum { LEAST_SLICE = 64, MOST_SLICE_BYTES = 2048 };
 #else
-enum { LEAST_SLICE = 1 << 14, MOST_SLICE_BYTES = 1 << 19 };
+enum { LEAST_SLICE = 1 << 14, MOST_SLICE_BYTES = 1 << 18 };
 #endif
 
 /* ---- Checking ---- */
