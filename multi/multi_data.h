@@ -1,9 +1,9 @@
 /* multi_data.h: what a partitioned matrix is made of (internal).
  *
  *      caller                       queue                  coordinator, a thread of the matrix
- *      split by owner (split.c) --> change, change, ... --> hold the version; have the parts' queues apply their
- *                                                          shares, all or none; let go of it: the next version
- *                                                          (coordinator.c); move borders (balance.c)
+ *      split by owner and packed -> change, change, ... --> hold the version; have the parts' queues apply their
+ *      into the last that waits                            shares, all or none; let go of it: the next version
+ *      (split.c)                                           (coordinator.c); move borders (balance.c)
  *
  * The coordinator alone changes what the parts hold. So while it changes nothing, their current versions together are
  * the matrix's version; while it does, that is what it holds. Both are asked under the lock. */
@@ -14,16 +14,13 @@
 #include "dcsr/store/store.h"
 #include "multi/multi_view.h"
 
-/* A batch in one block of memory, split by owner: part k gets entries offset[k] to offset[k + 1] - 1, in the order in
- * which they were given, their rows counted from its border. */
+/* Batches split by owner: an operation for each part, whose entries are packed for its store, in the order in which they
+ * were given, their rows counted from its border. */
 typedef struct dcsr_i_split {
-    dcsr_context *context;
     dcsr_i_borders *borders; /* held; NULL: there is no batch */
-    uint64_t n;
-    size_t value_size;
-    uint64_t *rows, *cols;
-    char *values; /* NULL: none */
-    uint64_t offset[DCSR_MAX_DEVICES + 1];
+    uint64_t n, calls;       /* entries, and the calls that gave them */
+    size_t entry_bytes;
+    dcsr_i_operation *operation[DCSR_MAX_DEVICES]; /* NULL once a part has taken it */
 } dcsr_i_split;
 
 /* A requested change. */
@@ -70,18 +67,24 @@ struct dcsr_multi_matrix {
 };
 
 /* ---- multi_matrix.c ---- */
+/* A matrix of these parts, one of each device with the rows that are its by the borders; it takes them, or on failure
+ * none. */
+dcsr_status dcsr_i_multi_matrix_of_parts(dcsr_multi_matrix **matrix, dcsr_multi *devices,
+                                         dcsr_i_borders *borders, uint64_t cols, dcsr_type type,
+                                         dcsr_matrix *const part[DCSR_MAX_DEVICES]);
 dcsr_status dcsr_i_multi_matrix_check(const dcsr_multi_matrix *matrix);
 /* Until all that is queued now has been applied, or has failed. */
 void dcsr_i_multi_wait(dcsr_multi_matrix *matrix);
 
 /* ---- split.c ---- */
-/* Splits entries, given with rows of the whole matrix of so many columns; INDEX_OUT_OF_RANGE names the first that is
- * outside. Cost: two passes, in the context's threads. */
-dcsr_status dcsr_i_split_make(dcsr_i_split *split, dcsr_context *context, dcsr_i_borders *borders,
-                              uint64_t cols, size_t value_size, const dcsr_i_entries *e);
-/* Makes one of the batches of some changes, split at these borders. */
-dcsr_status dcsr_i_split_join(dcsr_i_split *split, const dcsr_multi_matrix *matrix,
-                              const dcsr_i_multi_change *first, const dcsr_i_multi_change *end);
+/* A split without entries, for those of the call, at the borders of today. With the lock. */
+dcsr_status dcsr_i_split_open(dcsr_i_split *split, const dcsr_multi_matrix *matrix, const dcsr_i_entries *e);
+/* Appends entries with rows of the whole matrix; INDEX_OUT_OF_RANGE names the first that is outside, and none is appended
+ * then, nor after OUT_OF_MEMORY. Cost: two passes, in the threads of all devices. */
+dcsr_status dcsr_i_split_add(dcsr_i_split *split, const dcsr_multi_matrix *matrix, const dcsr_i_entries *e);
+/* Splits all anew, at the borders of today. */
+dcsr_status dcsr_i_split_again(dcsr_i_split *split, dcsr_multi_matrix *matrix);
+/* Frees what no part has taken. */
 void dcsr_i_split_free(dcsr_i_split *split);
 
 /* ---- coordinator.c ---- */
@@ -93,6 +96,39 @@ void dcsr_i_multi_change_free(dcsr_multi_matrix *matrix, dcsr_i_multi_change *ch
 /* Puts the device's name before the thread's last failure. */
 dcsr_status dcsr_i_multi_blame(const dcsr_multi_matrix *matrix, uint64_t k, dcsr_status status);
 
+/* ---- fetch_rows.c ---- */
+/* CSR in host memory that is being made: lengths of rows first, each behind its place in `offsets`, then entries. */
+typedef struct dcsr_i_csr_buffer {
+    dcsr_context *context;
+    dcsr_type type;
+    uint64_t rows, nnz;
+    uint64_t *offsets;
+    uint32_t *cols;
+    char *values;
+} dcsr_i_csr_buffer;
+/* Offsets of 0; then sums them up, and makes room for the entries. After a failure it can be freed. */
+dcsr_status dcsr_i_buffer_rows(dcsr_i_csr_buffer *buffer, dcsr_context *context, dcsr_type type,
+                               uint64_t rows);
+dcsr_status dcsr_i_buffer_entries(dcsr_i_csr_buffer *buffer);
+/* A matrix of the buffer's context with what is in it. */
+dcsr_status dcsr_i_buffer_to_matrix(dcsr_matrix **matrix, const dcsr_i_csr_buffer *buffer, uint64_t cols,
+                                    const dcsr_matrix_options *options);
+void dcsr_i_buffer_free(dcsr_i_csr_buffer *buffer);
+
+/* Rows begin to end - 1; of them those in an ascending list of n, unless that is NULL. */
+typedef struct dcsr_i_wanted_rows {
+    uint64_t begin, end;
+    const uint64_t *list;
+    uint64_t n;
+} dcsr_i_wanted_rows;
+/* A matrix of the context with rows begin to end - 1 of a partitioned one, counted from the first; those that are not
+ * wanted are empty. options NULL: the policy of where it comes from. Adds to *bytes what was copied of parts other than
+ * number `mine`. To be called in a task, or by one thread. Cost: O(rows + entries that are wanted); memory: twice what
+ * it makes. */
+dcsr_status dcsr_i_multi_fetch_rows(dcsr_matrix **fetched, dcsr_context *context, dcsr_multi_view *view,
+                                    const dcsr_i_wanted_rows *wanted, const dcsr_matrix_options *options,
+                                    uint64_t mine, uint64_t *bytes);
+
 /* ---- balance.c ---- */
 /* A matrix in pieces, CSR in host memory. */
 typedef struct dcsr_i_pieces {
@@ -100,8 +136,12 @@ typedef struct dcsr_i_pieces {
     dcsr_csr csr[DCSR_MAX_DEVICES];
     uint64_t before[DCSR_MAX_DEVICES + 1]; /* entries before each */
 } dcsr_i_pieces;
+/* How many entries are in the rows before this one. */
+typedef uint64_t dcsr_i_entries_before(const void *of, uint64_t row);
 /* Borders where parts have equally many entries, as far as rows are not cut. NULL: OUT_OF_MEMORY. */
-dcsr_i_borders *dcsr_i_borders_by_entries(uint64_t parts, const dcsr_i_pieces *pieces);
+dcsr_i_borders *dcsr_i_borders_by_entries(uint64_t parts, uint64_t rows, dcsr_i_entries_before *before,
+                                          const void *of);
+dcsr_i_borders *dcsr_i_borders_of_pieces(uint64_t parts, const dcsr_i_pieces *pieces);
 /* Makes a matrix on each device of the rows that are its by the borders, all or none. */
 dcsr_status dcsr_i_parts_build(dcsr_matrix **part, dcsr_multi *devices, const dcsr_i_borders *borders,
                                const dcsr_i_pieces *pieces, const dcsr_matrix_options *options);

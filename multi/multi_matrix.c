@@ -33,6 +33,9 @@ static void release(dcsr_multi_matrix *matrix)
     dcsr_i_multi_release(devices);
 }
 
+/* The most entries of batches that are applied together. */
+enum { JOINED_ENTRIES = 1 << 20 };
+
 static const dcsr_matrix_options defaults;
 
 static dcsr_status check_creating(dcsr_multi_matrix **matrix, const char *call, dcsr_multi *devices,
@@ -49,9 +52,38 @@ static dcsr_status check_creating(dcsr_multi_matrix **matrix, const char *call, 
     return DCSR_OK;
 }
 
-/* A matrix with parts from pieces; NULL: with empty ones of a shape. */
+/* Where a new matrix's parts come from: pieces, or parts that are there; without either they are empty. */
+typedef struct origin {
+    const dcsr_i_pieces *pieces;
+    dcsr_i_borders *borders;
+    dcsr_matrix *const *part;
+} origin;
+
+static dcsr_i_borders *borders_of(const origin *from, uint64_t parts, uint64_t rows)
+{
+    if (from->borders) return dcsr_i_borders_hold(from->borders);
+    return from->pieces ? dcsr_i_borders_of_pieces(parts, from->pieces) : dcsr_i_borders_even(parts, rows);
+}
+
+static dcsr_status make_parts(dcsr_multi_matrix *created, const origin *from)
+{
+    const uint64_t *begin = created->row_borders->begin;
+    if (from->part) memcpy(created->part, from->part, created->parts * sizeof *created->part);
+    if (from->part) return DCSR_OK;
+    if (from->pieces)
+        return dcsr_i_parts_build(created->part, created->devices, created->row_borders, from->pieces,
+                                  &created->options);
+    for (uint64_t k = 0; k < created->parts; k++) {
+        dcsr_status status =
+            dcsr_matrix_create(&created->part[k], dcsr_i_multi_context(created->devices, k), created->type,
+                               begin[k + 1] - begin[k], created->cols, &created->options);
+        if (status != DCSR_OK) return dcsr_i_multi_blame(created, k, status);
+    }
+    return DCSR_OK;
+}
+
 static dcsr_status create(dcsr_multi_matrix **matrix, dcsr_multi *devices, const dcsr_csr *shape,
-                          const dcsr_i_pieces *pieces, const dcsr_matrix_options *options)
+                          const origin *from, const dcsr_matrix_options *options)
 {
     dcsr_context *home = dcsr_i_multi_home(devices);
     dcsr_multi_matrix *created = dcsr_i_calloc(home, DCSR_I_MATRIX, 1, sizeof *created);
@@ -70,20 +102,11 @@ static dcsr_status create(dcsr_multi_matrix **matrix, dcsr_multi *devices, const
     pthread_cond_init(&created->filled, NULL);
     pthread_cond_init(&created->changed, NULL);
     dcsr_i_multi_retain(devices);
-    created->row_borders = pieces ? dcsr_i_borders_by_entries(created->parts, pieces)
-                                  : dcsr_i_borders_even(created->parts, shape->rows);
+    created->row_borders = borders_of(from, created->parts, shape->rows);
     if (created->row_borders)
         created->col_borders = shape->rows == shape->cols ? dcsr_i_borders_hold(created->row_borders)
                                                           : dcsr_i_borders_even(created->parts, shape->cols);
-    dcsr_status status = created->col_borders ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
-    if (status == DCSR_OK && pieces)
-        status = dcsr_i_parts_build(created->part, devices, created->row_borders, pieces, &created->options);
-    for (uint64_t k = 0; k < created->parts && status == DCSR_OK && !pieces; k++) {
-        const uint64_t *begin = created->row_borders->begin;
-        status = dcsr_matrix_create(&created->part[k], dcsr_i_multi_context(devices, k), shape->type,
-                                    begin[k + 1] - begin[k], shape->cols, &created->options);
-        if (status != DCSR_OK) status = dcsr_i_multi_blame(created, k, status);
-    }
+    dcsr_status status = created->col_borders ? make_parts(created, from) : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
         /* Batches wait in the queue of the whole; those of the parts have one at a time. */
         created->queue_limit = dcsr_i_matrix_options_of(created->part[0]).queue_limit;
@@ -91,6 +114,7 @@ static dcsr_status create(dcsr_multi_matrix **matrix, dcsr_multi *devices, const
         status = dcsr_i_context_join(home, &created->member);
     }
     if (status != DCSR_OK) {
+        if (from->part) memset(created->part, 0, sizeof created->part);
         release(created);
         return status;
     }
@@ -98,12 +122,21 @@ static dcsr_status create(dcsr_multi_matrix **matrix, dcsr_multi *devices, const
     return DCSR_OK;
 }
 
+dcsr_status dcsr_i_multi_matrix_of_parts(dcsr_multi_matrix **matrix, dcsr_multi *devices,
+                                         dcsr_i_borders *borders, uint64_t cols, dcsr_type type,
+                                         dcsr_matrix *const part[DCSR_MAX_DEVICES])
+{
+    const dcsr_csr shape = {.rows = dcsr_i_borders_end(borders), .cols = cols, .type = type};
+    return create(matrix, devices, &shape, &(origin){.borders = borders, .part = part}, NULL);
+}
+
 dcsr_status dcsr_multi_matrix_create(dcsr_multi_matrix **matrix, dcsr_multi *devices, dcsr_type type,
                                      uint64_t rows, uint64_t cols, const dcsr_matrix_options *options)
 {
     DCSR_TRY(check_creating(matrix, "dcsr_multi_matrix_create", devices, options));
     DCSR_TRY(dcsr_i_check_dimensions("dcsr_multi_matrix_create", rows, cols));
-    return create(matrix, devices, &(dcsr_csr){.rows = rows, .cols = cols, .type = type}, NULL, options);
+    return create(matrix, devices, &(dcsr_csr){.rows = rows, .cols = cols, .type = type}, &(origin){0},
+                  options);
 }
 
 static dcsr_status create_from_csr(dcsr_multi_matrix **matrix, dcsr_multi *devices, const dcsr_csr *csr,
@@ -113,7 +146,7 @@ static dcsr_status create_from_csr(dcsr_multi_matrix **matrix, dcsr_multi *devic
     dcsr_i_borders *whole = dcsr_i_borders_even(1, csr->rows);
     if (!whole) return DCSR_ERROR_OUT_OF_MEMORY;
     const dcsr_i_pieces pieces = {.borders = whole, .csr = {*csr}, .before = {0, csr->nnz}};
-    dcsr_status status = create(matrix, devices, csr, &pieces, options);
+    dcsr_status status = create(matrix, devices, csr, &(origin){.pieces = &pieces}, options);
     dcsr_i_borders_release(whole);
     return status;
 }
@@ -200,7 +233,51 @@ static dcsr_i_multi_change *change_create(const dcsr_multi_matrix *matrix, dcsr_
     return created;
 }
 
-/* A batch is split without the lock; should borders move meanwhile, the coordinator splits it again. */
+/* Packs a batch behind those of a change that waits. With the lock. */
+static dcsr_status join(dcsr_multi_matrix *matrix, dcsr_i_multi_change *last, const dcsr_i_entries *e,
+                        dcsr_ticket **ticket)
+{
+    dcsr_ticket *created = ticket ? dcsr_i_ticket_create(last->operation) : NULL;
+    if (ticket && !created) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = dcsr_i_split_add(&last->batch, matrix, e);
+    if (status != DCSR_OK) {
+        dcsr_ticket_destroy(created);
+        return status;
+    }
+    if (ticket) *ticket = created;
+    /* A ticket reports a failure; a caller that asked for none learns of it from dcsr_multi_matrix_wait(). */
+    last->operation->outcome.watched = last->operation->outcome.watched && ticket;
+    matrix->pending_bytes += e->n * last->batch.entry_bytes;
+    return DCSR_OK;
+}
+
+/* The last change, if it waits and these entries can be applied with it; else NULL. With the lock. */
+static dcsr_i_multi_change *joinable(const dcsr_multi_matrix *matrix, const dcsr_i_entries *e)
+{
+    dcsr_i_multi_change *last = matrix->last;
+    return last && last->kind == e->kind && last->batch.borders == matrix->row_borders &&
+                   last->batch.n + e->n <= JOINED_ENTRIES
+               ? last
+               : NULL;
+}
+
+/* A batch that joins none is split without the lock; should borders move meanwhile, the coordinator splits it again.
+ * Called and returns with the lock. */
+static dcsr_status queue_alone(dcsr_multi_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
+{
+    dcsr_i_multi_change *change = change_create(matrix, e->kind);
+    if (!change) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = dcsr_i_split_open(&change->batch, matrix, e);
+    if (status == DCSR_OK) {
+        pthread_mutex_unlock(&matrix->lock);
+        status = dcsr_i_split_add(&change->batch, matrix, e);
+        pthread_mutex_lock(&matrix->lock);
+    }
+    if (status == DCSR_OK) return submit(matrix, change, ticket);
+    dcsr_i_multi_change_free(matrix, change);
+    return status;
+}
+
 static dcsr_status queue_batch(dcsr_multi_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
 {
     if (ticket) *ticket = NULL;
@@ -208,20 +285,10 @@ static dcsr_status queue_batch(dcsr_multi_matrix *matrix, const dcsr_i_entries *
     DCSR_TRY(dcsr_i_entries_check_arrays(matrix->type, e));
     pthread_mutex_lock(&matrix->lock);
     dcsr_status status = wait_for_room(matrix, e->call);
-    dcsr_i_borders *borders = status == DCSR_OK ? dcsr_i_borders_hold(matrix->row_borders) : NULL;
-    pthread_mutex_unlock(&matrix->lock);
-    if (status != DCSR_OK) return status;
-    dcsr_i_multi_change *change = change_create(matrix, e->kind);
-    status = change ? dcsr_i_split_make(&change->batch, matrix->home, borders, matrix->cols,
-                                        e->values ? matrix->value_size : 0, e)
-                    : DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_borders_release(borders);
-    if (status != DCSR_OK) {
-        if (change) dcsr_i_multi_change_free(matrix, change);
-        return status;
-    }
-    pthread_mutex_lock(&matrix->lock);
-    status = submit(matrix, change, ticket);
+    if (status == DCSR_OK) status = dcsr_i_entries_check(matrix->part[0], e);
+    dcsr_i_multi_change *last = status == DCSR_OK ? joinable(matrix, e) : NULL;
+    if (status == DCSR_OK)
+        status = last ? join(matrix, last, e, ticket) : queue_alone(matrix, e, ticket);
     pthread_mutex_unlock(&matrix->lock);
     return status;
 }
