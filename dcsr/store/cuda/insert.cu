@@ -156,14 +156,13 @@ dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_b
         DCSR_TRY(dcsr_i_cuda_scan_u64(stream, batch->moves.offsets, batch->moves.offsets, room->moving));
     const uint64_t tails = room->tails ? room->moving * 32 / (uint64_t)of_page + 1 : 0;
     dcsr_i_cuda_launch_blocks(stream, copy, most_of(1, most_of(room->pages, tails)), of_page, 0, *batch);
-    /* A row that moves takes more places than it has entries. Few of these are spread over all of the device, as each
-     * takes a chain of reads. */
+    /* A row that moves takes more places than it has entries. Few of these, or that close up, are spread over all of the
+     * device, as each takes a chain of reads. */
     enum { LEAST_BLOCKS = 512 };
     const unsigned threads = dcsr_i_cuda_walk_threads();
     const uint64_t walk = room->moving ? dcsr_i_cuda_walk_blocks(room->places, room->moving) : 0;
-    const uint64_t least = room->moving ? LEAST_BLOCKS : 0,
-                   lanes = batch->in_place && batch->mark ? CLOSING_LANES : 1,
-                   entries = batch->most * lanes / threads + 1;
+    const bool spread = room->moving || (batch->in_place && batch->mark);
+    const uint64_t least = spread ? LEAST_BLOCKS : 0, entries = batch->most / threads + 1;
     dcsr_i_cuda_launch_blocks(stream, write_all, most_of(least, most_of(walk, entries)), (int)threads,
                               threads / 32 * sizeof(dcsr_i_cuda_tile), *batch);
     if (batch->in_place) dcsr_i_cuda_launch(stream, finish, batch->most_rows, *batch);
