@@ -134,8 +134,8 @@ typedef struct dcsr_i_versions {
     struct dcsr_i_nut *nut[DCSR_I_NUTS]; /* of the newest version of which they were asked for; counted */
     struct dcsr_i_facts *facts;          /* likewise */
     bool closed;                         /* the owner has released the matrix: nothing is cached any more */
-    /* The current one is being changed, with the lock; so many of the next changes leave it as it is, as a reader had to
-     * wait, or it could not be done. */
+    /* The current one is being changed, with the lock; so many of the next changes leave it as it is, as a reader had
+     * to wait, or it could not be done. */
     atomic_bool claimed;
     _Atomic int crowded;
     /* The last version of which it is known that columns ascend strictly in all rows, so there is nothing

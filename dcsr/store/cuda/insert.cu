@@ -7,6 +7,8 @@
  *      few       prepare_few: one block of threads                as many
  *      very few  apply_very_few: one block of threads, mostly in shared memory
  *
+ * In place root and pages stay what they are, and finish_rows is a launch of its own.
+ *
  * A launch takes some 2.5 microseconds, of the host and of a kernel that has next to nothing to do; what a kernel
  * writes and then reads takes half a microsecond, and in shared memory next to nothing. All steps are loops over what
  * their threads are given (stream.cuh), and find their arrays by pointers; so one block of threads can do them all. */
@@ -156,8 +158,8 @@ dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_b
         DCSR_TRY(dcsr_i_cuda_scan_u64(stream, batch->moves.offsets, batch->moves.offsets, room->moving));
     const uint64_t tails = room->tails ? room->moving * 32 / (uint64_t)of_page + 1 : 0;
     dcsr_i_cuda_launch_blocks(stream, copy, most_of(1, most_of(room->pages, tails)), of_page, 0, *batch);
-    /* A row that moves takes more places than it has entries. Few of these, or that close up, are spread over all of the
-     * device, as each takes a chain of reads. */
+    /* A row that moves takes more places than it has entries. Few of these, or that close up, are spread over all of
+     * the device, as each takes a chain of reads. */
     enum { LEAST_BLOCKS = 512 };
     const unsigned threads = dcsr_i_cuda_walk_threads();
     const uint64_t walk = room->moving ? dcsr_i_cuda_walk_blocks(room->places, room->moving) : 0;

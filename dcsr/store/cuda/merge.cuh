@@ -204,8 +204,8 @@ DCSR_CUDA_INLINE bool has_column(const dcsr_i_cuda_batch &b, uint32_t first, uin
     return column_of(b, first) == column;
 }
 
-/* A row that loses entries closes up, by LANES lanes of a warp; each of these groups has a row, or none. They read a part
- * of it, and write what stays of that behind what has stayed before, which is no further than they have read. */
+/* A row that loses entries closes up, by LANES lanes of a warp; each of these groups has a row, or none. They read a
+ * part of it, and write what stays of that behind what has stayed before, which is no further than they have read. */
 template <unsigned LANES> DCSR_CUDA_INLINE void close_row(const dcsr_i_cuda_batch &b, uint64_t j, bool closes)
 {
     enum { ITEMS = DCSR_CUDA_WALK_ITEMS, PART = LANES * ITEMS };
