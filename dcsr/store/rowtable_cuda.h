@@ -13,7 +13,7 @@
  *
  * The host keeps a copy of each root, the version each slot was made for, and the lists of free slots; so
  * sharing, publishing and giving back are the same code as on the cpu (version.c). A batch copies the row
- * pages it touches; segment pages are shared between versions and appended to in place, and copied when a row
+ * pages it touches, unless nobody holds a version and it changes them (insert_cuda.c); segment pages are shared between versions and appended to in place, and copied when a row
  * of theirs moves: a version never looks at an entry of a segment page that its length of that row does not
  * reach.
  *

@@ -157,9 +157,9 @@ static bool unpin_locked(dcsr_matrix *matrix, uint64_t version)
 
 /* ---- Publishing and holding ---- */
 
-/* With the lock, which it lets go. */
-static void publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo)
+void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo)
 {
+    pthread_mutex_lock(&matrix->versions.lock);
     dcsr_i_table *old = matrix->versions.current;
     if (!limbo->has_root) dcsr_i_retire(limbo, DCSR_I_TABLE, old->version, old, 0);
     const dcsr_tag *tag = matrix->versions.tag;
@@ -188,12 +188,6 @@ static void publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo
     for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
     dcsr_i_held_version_release(shown);
     dcsr_i_twin_leave(lost);
-}
-
-void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo)
-{
-    pthread_mutex_lock(&matrix->versions.lock);
-    publish(matrix, next, limbo);
 }
 
 /* ---- Changes in the current version itself ---- */
@@ -230,16 +224,31 @@ void dcsr_i_unclaim_version(dcsr_matrix *matrix)
     pthread_mutex_unlock(&matrix->versions.lock);
 }
 
-void dcsr_i_publish_claimed(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo)
+void dcsr_i_publish_claimed(dcsr_matrix *matrix)
 {
-    atomic_store(&matrix->versions.claimed, false);
-    publish(matrix, next, limbo);
+    dcsr_i_table *table = matrix->versions.current;
+    const dcsr_tag *tag = matrix->versions.tag;
+    dcsr_i_csr *cached[DCSR_I_CACHED];
+    table->version++;
+    if (tag) {
+        table->tagged = true;
+        table->tag = *tag;
+    }
+    memcpy(cached, matrix->versions.cached, sizeof cached);
+    memset(matrix->versions.cached, 0, sizeof matrix->versions.cached);
+    dcsr_i_unclaim_version(matrix);
+    for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
+}
+
+void dcsr_i_leave_version(dcsr_matrix *matrix)
+{
+    atomic_store_explicit(&matrix->versions.crowded, CROWDED, memory_order_relaxed);
 }
 
 /* Whoever wants to hold a version says so, if one is being changed. */
 static void lock_for_reader(dcsr_matrix *matrix)
 {
-    if (atomic_load(&matrix->versions.claimed)) atomic_store(&matrix->versions.crowded, CROWDED);
+    if (atomic_load(&matrix->versions.claimed)) dcsr_i_leave_version(matrix);
     pthread_mutex_lock(&matrix->versions.lock);
 }
 

@@ -7,6 +7,8 @@
  *      few       prepare_few: one block of threads                as many
  *      very few  apply_very_few: one block of threads, mostly in shared memory
  *
+ * In place root and pages stay what they are, and finish_rows is a launch of its own.
+ *
  * A launch takes some 2.5 microseconds, of the host and of a kernel that has next to nothing to do; what a kernel
  * writes and then reads takes half a microsecond, and in shared memory next to nothing. All steps are loops over what
  * their threads are given (stream.cuh), and find their arrays by pointers; so one block of threads can do them all. */
@@ -86,8 +88,10 @@ dcsr_status dcsr_i_cuda_coo_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda
 
 static __global__ void assign(dcsr_i_cuda_batch b)
 {
-    share_root(b);
-    assign_pages(b);
+    if (!b.in_place) {
+        share_root(b);
+        assign_pages(b);
+    }
     const dcsr_i_cuda_plan &planned = *b.plan;
     if (!planned.moving_marked && planned.moving <= b.room.moving && planned.tails <= b.room.tails)
         list_moves(b);
@@ -111,7 +115,7 @@ DCSR_CUDA_INLINE void tell(const dcsr_i_cuda_batch &b)
     }
     if (!fits(b)) return;
     dcsr_i_cuda_page_need *needs = dcsr_i_cuda_needs_in(b.told);
-    for (uint32_t i = threadIdx.x; i < b.counts->pages; i += blockDim.x) needs[i] = b.needs[i];
+    for (uint32_t i = threadIdx.x; !b.in_place && i < b.counts->pages; i += blockDim.x) needs[i] = b.needs[i];
     if (!b.plan->moving || b.told_freed == b.moves.freed) return;
     for (uint64_t k = threadIdx.x; k < b.moves.blocks; k += blockDim.x) b.told_freed[k] = b.moves.freed[k];
 }
@@ -120,7 +124,7 @@ static __global__ void copy(dcsr_i_cuda_batch b)
 {
     if (blockIdx.x == gridDim.x - 1) tell(b); /* which has the fewest pages */
     if (!fits(b)) return;
-    copy_pages(b);
+    if (!b.in_place) copy_pages(b);
     if (b.plan->tails) sort_tails(b);
 }
 
@@ -130,7 +134,13 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS write_all(dcsr_i_cuda_batch b)
     move_rows(b);
     write_entries(b);
     change_in_place(b);
-    finish_rows(b);
+    if (!b.in_place) finish_rows(b);
+}
+
+/* In place pages are read until all rows have moved. */
+static __global__ void finish(dcsr_i_cuda_batch b)
+{
+    if (fits(b)) finish_rows(b);
 }
 
 static uint64_t most_of(uint64_t a, uint64_t b)
@@ -148,16 +158,16 @@ dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_b
         DCSR_TRY(dcsr_i_cuda_scan_u64(stream, batch->moves.offsets, batch->moves.offsets, room->moving));
     const uint64_t tails = room->tails ? room->moving * 32 / (uint64_t)of_page + 1 : 0;
     dcsr_i_cuda_launch_blocks(stream, copy, most_of(1, most_of(room->pages, tails)), of_page, 0, *batch);
-    /* A row that moves takes more places than it has entries. Few of these are spread over all of the device, as each
-     * takes a chain of reads. */
+    /* A row that moves takes more places than it has entries. Few of these, or that close up, are spread over all of
+     * the device, as each takes a chain of reads. */
     enum { LEAST_BLOCKS = 512 };
     const unsigned threads = dcsr_i_cuda_walk_threads();
     const uint64_t walk = room->moving ? dcsr_i_cuda_walk_blocks(room->places, room->moving) : 0;
-    const uint64_t least = room->moving ? LEAST_BLOCKS : 0,
-                   lanes = batch->in_place && batch->mark ? CLOSING_LANES : 1,
-                   entries = batch->most * lanes / threads + 1;
+    const bool spread = room->moving || (batch->in_place && batch->mark);
+    const uint64_t least = spread ? LEAST_BLOCKS : 0, entries = batch->most / threads + 1;
     dcsr_i_cuda_launch_blocks(stream, write_all, most_of(least, most_of(walk, entries)), (int)threads,
                               threads / 32 * sizeof(dcsr_i_cuda_tile), *batch);
+    if (batch->in_place) dcsr_i_cuda_launch(stream, finish, batch->most_rows, *batch);
     return DCSR_OK;
 }
 
@@ -263,15 +273,17 @@ DCSR_CUDA_INLINE void move_few(const dcsr_i_cuda_batch &b)
 
 DCSR_CUDA_INLINE void complete(const dcsr_i_cuda_batch &b)
 {
-    share_root(b);
-    assign_pages(b);
+    if (!b.in_place) {
+        share_root(b);
+        assign_pages(b);
+    }
     __syncthreads();
     if (fits(b)) {
-        copy_pages(b);
+        if (!b.in_place) copy_pages(b);
         if (b.plan->moving) move_few(b);
         write_entries(b);
-        __syncthreads();
         change_in_place(b);
+        __syncthreads();
         finish_rows(b);
     }
     tell(b);

@@ -292,9 +292,10 @@ static dcsr_status resolve_moving(dcsr_i_cuda_insertion *b)
 static dcsr_status launch(dcsr_i_cuda_insertion *b)
 {
     dcsr_i_cuda_batch *device = &b->device;
+    const dcsr_i_table *next = b->build.table; /* NULL: in place */
     device->slots = b->build.slots;
-    device->root = b->build.table->root->device;
-    device->root_pages = b->build.table->root->pages;
+    device->root = next ? next->root->device : NULL;
+    device->root_pages = next ? next->root->pages : 0;
     device->told = b->told;
     device->told_freed = dcsr_i_cuda_freed_of(b);
     if (b->very_few) {
@@ -328,8 +329,17 @@ static bool claim_version(dcsr_i_cuda_insertion *b)
 {
     if (!b->device.in_place) return true;
     b->claimed = b->device.in_place = dcsr_i_claim_version(b->matrix);
-    b->overtaken = !b->claimed && !b->very_few; /* few are planned anew each time */
-    return !b->overtaken;
+    b->overtaken = !b->claimed;
+    return b->claimed;
+}
+
+/* Where pages are missing it is not done in place, nor are the next batches, which may need more of them. */
+static void look_for_missing(dcsr_i_cuda_insertion *b)
+{
+    b->overtaken = b->device.in_place && b->plan.missing;
+    if (!b->overtaken) return;
+    b->device.in_place = false;
+    dcsr_i_leave_version(b->matrix);
 }
 
 /* Completes the batch if it fits the room, and waits for what becomes of it. If not, or on failure, the room has been
@@ -351,6 +361,7 @@ static dcsr_status complete(dcsr_i_cuda_insertion *b, const dcsr_i_cuda_room_for
         status = judge(b);
         *fits = status == DCSR_OK && dcsr_i_cuda_fits(&b->device.room, &b->counts, &b->plan);
         if (*fits) return DCSR_OK;
+        look_for_missing(b);
     }
     give_up(b);
     return status;
@@ -372,6 +383,20 @@ static void follow(const dcsr_i_cuda_insertion *b)
     dcsr_i_twin_follow(b->matrix, apply_entries(twin, &swapped, b->merges));
 }
 
+/* What has changed the current version makes it the next one. */
+static void publish_in_place(dcsr_i_cuda_insertion *b)
+{
+    dcsr_matrix *matrix = b->matrix;
+    dcsr_i_table *table = matrix->versions.current;
+    const uint32_t *freed = dcsr_i_cuda_freed_of(b);
+    dcsr_i_arena_untake(&matrix->arena, b->device.begin, b->device.room.places, b->plan.places);
+    table->stored += b->plan.stored;
+    table->contiguous = false;
+    for (uint64_t k = 0; b->plan.moving && k < b->device.moves.blocks; k++)
+        dcsr_i_arena_give_counts(&matrix->arena, k, freed[k]);
+    dcsr_i_publish_claimed(matrix);
+}
+
 static void publish(dcsr_i_cuda_insertion *b)
 {
     dcsr_matrix *matrix = b->matrix;
@@ -387,14 +412,8 @@ static void publish(dcsr_i_cuda_insertion *b)
     table->first = b->device.begin;
     if (plan->moving)
         dcsr_i_cuda_retire_places(b->build.limbo, matrix, dcsr_i_cuda_freed_of(b), b->device.moves.blocks);
-    atomic_fetch_add(&matrix->counts.row_rewrites, plan->moving);
-    atomic_fetch_add(&matrix->due.taken, plan->places);
-    dcsr_i_cuda_note_needs(b);
     follow(b);
-    if (b->claimed)
-        dcsr_i_publish_claimed(matrix, table, b->build.limbo);
-    else
-        dcsr_i_publish(matrix, table, b->build.limbo);
+    dcsr_i_publish(matrix, table, b->build.limbo);
     dcsr_i_cuda_build_end(&b->build);
 }
 
@@ -408,8 +427,11 @@ static dcsr_status try_at_once(dcsr_i_cuda_insertion *b, bool *fits)
     look_at_base(b);
     b->device.combined = true;
     b->given.combine = combines(b);
-    const dcsr_i_cuda_room_for room = dcsr_i_cuda_likely_room(b);
-    DCSR_TRY(complete(b, &room, true, fits));
+    do {
+        b->overtaken = false;
+        const dcsr_i_cuda_room_for room = dcsr_i_cuda_likely_room(b);
+        DCSR_TRY(complete(b, &room, true, fits));
+    } while (b->overtaken);
     b->very_few = false;
     return *fits ? DCSR_OK : make_room(b);
 }
@@ -446,11 +468,18 @@ static dcsr_status apply(dcsr_i_cuda_insertion *b)
     DCSR_TRY(dcsr_i_cuda_bring_next(b->matrix, b->operation));
     if (!done) DCSR_TRY(complete_all(b));
     dcsr_status status = dcsr_i_agree(b->operation);
-    if (status == DCSR_OK)
-        publish(b);
-    else
+    if (status != DCSR_OK) {
         give_up(b);
-    return status;
+        return status;
+    }
+    atomic_fetch_add(&b->matrix->counts.row_rewrites, b->plan.moving);
+    atomic_fetch_add(&b->matrix->due.taken, b->plan.places);
+    dcsr_i_cuda_note_needs(b);
+    if (b->claimed)
+        publish_in_place(b);
+    else
+        publish(b);
+    return DCSR_OK;
 }
 
 static dcsr_status apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation, bool merges)

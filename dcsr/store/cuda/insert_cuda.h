@@ -70,6 +70,7 @@ typedef struct dcsr_i_cuda_plan {
     uint64_t moving, moving_marked; /* rows that move, and those of them that are to be resolved first */
     uint64_t moved, left;           /* entries of rows that move, and the places that they leave */
     uint64_t tails;                 /* of the entries of rows that move, those in their tails */
+    uint64_t missing;               /* in place: rows whose pages are not there */
     uint64_t listed, tails_listed;  /* while rows that move are listed */
     uint32_t segments;              /* segment pages that pages need of their own */
     uint32_t done;                  /* blocks of threads */
@@ -86,6 +87,7 @@ enum { DCSR_CUDA_MOST_CLAIMED = 1 << 27 };
 typedef struct dcsr_i_cuda_room_for {
     uint64_t places, moving, tails;
     uint32_t pages, segments;
+    bool in_place; /* pages are changed where they are: no others are needed, if all are there */
 } dcsr_i_cuda_room_for;
 
 /* Whether the room suffices, and nothing has to be done before: else what follows does nothing. */
@@ -93,9 +95,10 @@ static inline DCSR_CUDA_BOTH_SIDES bool dcsr_i_cuda_fits(const dcsr_i_cuda_room_
                                                          const dcsr_i_cuda_counts *counts,
                                                          const dcsr_i_cuda_plan *plan)
 {
+    const bool pages =
+        room->in_place ? !plan->missing : counts->pages <= room->pages && plan->segments <= room->segments;
     return !plan->too_long && !plan->moving_marked && plan->places <= room->places &&
-           plan->moving <= room->moving && plan->tails <= room->tails && counts->pages <= room->pages &&
-           plan->segments <= room->segments;
+           plan->moving <= room->moving && plan->tails <= room->tails && pages;
 }
 
 /* The rows that move: a list for a walk (gather_cuda.h). */
@@ -134,7 +137,7 @@ typedef struct dcsr_i_cuda_batch {
     /* It may be taken back when it has been completed: new segments are entered in segment pages of its own. Else they
      * are written where pages of the versions before have nothing, which the next batch would take for theirs. */
     bool apart;
-    bool in_place; /* merging: nobody holds a version */
+    bool in_place; /* merging: nobody holds a version, so that the current one is changed */
 
     dcsr_i_cuda_rows rows; /* what the matrix holds */
     dcsr_i_cuda_row_page *row_page;
@@ -253,7 +256,7 @@ typedef struct dcsr_i_cuda_insertion {
     bool merges;        /* into what is stored */
     bool few, very_few; /* entries: one block of threads prepares them, or applies them */
     bool claimed;       /* the current version is: until the batch is published, or given up */
-    bool overtaken;     /* by a reader: it has been planned in place, and is to be planned again */
+    bool overtaken;     /* it has been planned in place, which cannot be: it is to be planned again */
     dcsr_i_cuda_given given;
     dcsr_i_cuda_batch device;    /* what kernels get */
     dcsr_i_cuda_report *summary; /* on the device */

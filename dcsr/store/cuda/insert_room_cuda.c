@@ -28,9 +28,11 @@ dcsr_i_cuda_room_for dcsr_i_cuda_likely_room(const dcsr_i_cuda_insertion *b)
     const dcsr_i_cuda_needs *seen = &store->seen[b->operation->kind == DCSR_I_REMOVE];
     const uint64_t pages = b->device.most_pages, segments = (uint64_t)b->matrix->segments_per_row;
     const uint64_t rows = least_of(b->device.most_rows, DCSR_CUDA_MOST_CLAIMED);
-    dcsr_i_cuda_room_for room = {.places = b->device.most,
-                                 .pages = likely_slots(b, &store->row_pages, pages),
-                                 .segments = likely_slots(b, &store->segment_pages, pages * segments)};
+    dcsr_i_cuda_room_for room = {.places = b->device.most, .in_place = b->device.in_place};
+    if (!room.in_place) {
+        room.pages = likely_slots(b, &store->row_pages, pages);
+        room.segments = likely_slots(b, &store->segment_pages, pages * segments);
+    }
     if (b->device.bulk) return room;
     /* What is merged has no slack: all rows may move, and no more than that. */
     const uint64_t all = (b->base->stored + b->device.most) * (b->merges ? 1 : 2);
@@ -58,11 +60,13 @@ void dcsr_i_cuda_note_needs(dcsr_i_cuda_insertion *b)
 
 dcsr_i_cuda_room_for dcsr_i_cuda_needed_room(const dcsr_i_cuda_insertion *b)
 {
+    const bool in_place = b->device.in_place;
     return (dcsr_i_cuda_room_for){.places = b->plan.places,
                                   .moving = b->plan.moving,
                                   .tails = b->plan.tails,
-                                  .pages = b->counts.pages,
-                                  .segments = b->plan.segments};
+                                  .pages = in_place ? 0 : b->counts.pages,
+                                  .segments = in_place ? 0 : b->plan.segments,
+                                  .in_place = in_place};
 }
 
 /* For rows that move. */
@@ -121,12 +125,12 @@ dcsr_status dcsr_i_cuda_take_room(dcsr_i_cuda_insertion *b, const dcsr_i_cuda_ro
                                     &b->device.begin, &b->device.room.places));
     uint32_t *slots;
     dcsr_status status = take_moves(b);
-    if (status == DCSR_OK && !b->very_few) {
+    if (status == DCSR_OK && !b->very_few && !room->in_place) {
         b->device.copied = dcsr_i_cuda_insertion_take(b, room->pages, sizeof *b->device.copied);
         if (!b->device.copied) status = DCSR_ERROR_OUT_OF_MEMORY;
     }
     if (status == DCSR_OK) status = take_landing(b, &slots);
-    if (status == DCSR_OK)
+    if (status == DCSR_OK && !room->in_place)
         status = dcsr_i_cuda_build_ahead(&b->build, room->pages, room->segments, slots, version,
                                          room->moving ? b->device.moves.blocks : 0);
     if (status != DCSR_OK) dcsr_i_arena_untake(arena, b->device.begin, b->device.room.places, 0);

@@ -204,49 +204,62 @@ DCSR_CUDA_INLINE bool has_column(const dcsr_i_cuda_batch &b, uint32_t first, uin
     return column_of(b, first) == column;
 }
 
-/* Rows that lose entries close up, each by a few lanes of a warp: they read a part of it, and write what stays of that
- * behind what has stayed before, which is no further than they have read. */
-enum { CLOSING_LANES = 8 };
+/* A row that loses entries closes up, by LANES lanes of a warp; each of these groups has a row, or none. They read a
+ * part of it, and write what stays of that behind what has stayed before, which is no further than they have read. */
+template <unsigned LANES> DCSR_CUDA_INLINE void close_row(const dcsr_i_cuda_batch &b, uint64_t j, bool closes)
+{
+    enum { ITEMS = DCSR_CUDA_WALK_ITEMS, PART = LANES * ITEMS };
+    const unsigned own = dcsr_i_cuda_lane() % LANES, shift = dcsr_i_cuda_lane() - own;
+    const auto vote = [&](bool stays) {
+        return __ballot_sync(DCSR_CUDA_ALL_LANES, stays) >> shift & (0xffffffffu >> (32 - LANES));
+    };
+    const uint64_t begin = closes ? b.growth[j].begin : 0;
+    const uint32_t length = closes ? b.growth[j].length : 0, was_ordered = closes ? b.growth[j].ordered : 0,
+                   first = closes ? b.first[j] : 0, n = closes ? b.first[j + 1] - first : 0;
+    uint32_t kept = 0, ordered = 0;
+    for (uint32_t part = 0; __any_sync(DCSR_CUDA_ALL_LANES, part < length); part += PART) {
+        uint32_t column[ITEMS];
+        uint64_t word[ITEMS];
+#pragma unroll
+        for (unsigned k = 0; k < ITEMS; k++) {
+            const uint32_t p = part + k * LANES + own;
+            column[k] = p < length ? b.rows.columns[begin + p] : 0;
+            word[k] = p < length && b.rows.values
+                          ? dcsr_i_cuda_load_word(b.rows.values, b.rows.value_size, begin + p)
+                          : 0;
+        }
+        __syncwarp(); /* all have read what some are going to write */
+#pragma unroll
+        for (unsigned k = 0; k < ITEMS; k++) {
+            const uint32_t p = part + k * LANES + own;
+            const bool stays = p < length && !has_column(b, first, n, column[k]);
+            const uint32_t bits = vote(stays),
+                           at = kept + static_cast<uint32_t>(__popc(bits & ((1u << own) - 1)));
+            if (stays && at != p) write(b, begin + at, column[k], word[k]);
+            kept += static_cast<uint32_t>(__popc(bits));
+            ordered += static_cast<uint32_t>(__popc(vote(stays && p < was_ordered)));
+        }
+    }
+    if (!closes || own) return;
+    const uint64_t row = b.keys[first] >> b.column_bits;
+    b.row_page[b.rows.root[row >> DCSR_CUDA_PAGE_SHIFT]].ordered[row & (DCSR_CUDA_PAGE_ROWS - 1)] = ordered;
+}
+
+/* Short rows by a few lanes, each warp those that follow one another; long ones by a warp, and dealt out one by one, as
+ * they are mostly neighbours. */
 DCSR_CUDA_INLINE void close_up(const dcsr_i_cuda_batch &b)
 {
-    enum { ITEMS = DCSR_CUDA_WALK_ITEMS, ROWS = 32 / CLOSING_LANES, PART = CLOSING_LANES * ITEMS };
-    const unsigned own = dcsr_i_cuda_lane() % CLOSING_LANES, shift = dcsr_i_cuda_lane() - own;
-    const auto vote = [&](bool stays) {
-        return __ballot_sync(DCSR_CUDA_ALL_LANES, stays) >> shift & ((1u << CLOSING_LANES) - 1);
-    };
-    const uint64_t rows = b.counts->rows;
-    for (uint64_t j = dcsr_i_cuda_first_warp() * ROWS; j < rows; j += dcsr_i_cuda_warp_step() * ROWS) {
-        const uint64_t here = j + shift / CLOSING_LANES;
-        const bool closes = here < rows && b.growth[here].in_place;
-        const uint64_t begin = closes ? b.growth[here].begin : 0;
-        const uint32_t length = closes ? b.growth[here].length : 0, first = closes ? b.first[here] : 0,
-                       n = closes ? b.first[here + 1] - first : 0;
-        uint32_t kept = 0, ordered = 0;
-        for (uint32_t part = 0; __any_sync(DCSR_CUDA_ALL_LANES, part < length); part += PART) {
-            uint32_t column[ITEMS];
-            uint64_t word[ITEMS];
-            for (unsigned k = 0; k < ITEMS; k++) {
-                const uint32_t p = part + k * CLOSING_LANES + own;
-                column[k] = p < length ? b.rows.columns[begin + p] : 0;
-                word[k] = p < length && b.rows.values
-                              ? dcsr_i_cuda_load_word(b.rows.values, b.rows.value_size, begin + p)
-                              : 0;
-            }
-            __syncwarp(); /* all have read what some are going to write */
-            for (unsigned k = 0; k < ITEMS; k++) {
-                const uint32_t p = part + k * CLOSING_LANES + own;
-                const bool stays = p < length && !has_column(b, first, n, column[k]);
-                const uint32_t bits = vote(stays),
-                               at = kept + static_cast<uint32_t>(__popc(bits & ((1u << own) - 1)));
-                if (stays && at != p) write(b, begin + at, column[k], word[k]);
-                kept += static_cast<uint32_t>(__popc(bits));
-                ordered += static_cast<uint32_t>(__popc(vote(stays && p < b.growth[here].ordered)));
-            }
-        }
-        if (!closes || own) continue;
-        const dcsr_i_cuda_page_change &change = b.copied[(dcsr_i_cuda_head(b, first) >> 32) - 1];
-        const uint32_t row = static_cast<uint32_t>(b.keys[first] >> b.column_bits);
-        b.row_page[change.fresh].ordered[row & (DCSR_CUDA_PAGE_ROWS - 1)] = ordered;
+    enum { LANES = 8, ROWS = 32 / LANES, SHORT = 2 * LANES * DCSR_CUDA_WALK_ITEMS };
+    const uint64_t rows = b.counts->rows, warps = dcsr_i_cuda_warp_step();
+    for (uint64_t j = dcsr_i_cuda_first_warp() * ROWS; j < rows; j += warps * ROWS) {
+        const uint64_t here = j + dcsr_i_cuda_lane() / LANES;
+        close_row<LANES>(b, here, here < rows && b.growth[here].in_place && b.growth[here].length <= SHORT);
+    }
+    for (uint64_t j = dcsr_i_cuda_first_warp(); j < rows; j += 32 * warps) {
+        const uint64_t here = j + dcsr_i_cuda_lane() * warps;
+        const bool is_long = here < rows && b.growth[here].in_place && b.growth[here].length > SHORT;
+        for (uint32_t bits = __ballot_sync(DCSR_CUDA_ALL_LANES, is_long); bits; bits &= bits - 1)
+            close_row<32>(b, j + static_cast<uint64_t>(__ffs(static_cast<int>(bits)) - 1) * warps, true);
     }
 }
 

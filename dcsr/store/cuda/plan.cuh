@@ -203,8 +203,11 @@ DCSR_CUDA_INLINE uint32_t plan_merging(const dcsr_i_cuda_batch &b, uint32_t j, d
     const uint64_t room = room_for_tail(b, length) / (b.mark ? 4 : 1);
     if (!grows.skipped && !fits && !grows.marked)
         needed = room ? dcsr_i_fitting_capacity(length + room) : length;
-    note_needs(b, first, grows, static_cast<uint32_t>(needed));
-    if (!grows.skipped) sum.stored += b.mark ? 0 - n : n;
+    if (!b.in_place) note_needs(b, first, grows, static_cast<uint32_t>(needed));
+    if (!grows.skipped) {
+        sum.stored += b.mark ? 0 - n : n;
+        sum.missing += b.in_place && (!state.page || state.page->segment[0] == DCSR_CUDA_NONE);
+    }
     if (grows.moves) {
         sum.moved += state.length;
         sum.left += state.length + state.room;
@@ -268,6 +271,7 @@ DCSR_CUDA_INLINE void plan_rows(const dcsr_i_cuda_batch &b)
     add_of_block(&b.plan->moved, sum.moved);
     add_of_block(&b.plan->left, sum.left);
     add_of_block(&b.plan->tails, sum.tails);
+    if (b.in_place) add_of_block(&b.plan->missing, sum.missing);
 }
 
 /* ---- Rows that move ---- */

@@ -63,6 +63,14 @@ DCSR_CUDA_INLINE void set_mark(uint32_t *mask, uint32_t r)
     atomicOr(&mask[r / 32], 1u << (r & 31));
 }
 
+/* The page of the next version that has the row of an entry. */
+DCSR_CUDA_INLINE dcsr_i_cuda_row_page *page_to_finish(const dcsr_i_cuda_batch &b, uint32_t i)
+{
+    const uint32_t slot = b.in_place ? b.rows.root[b.keys[i] >> b.column_bits >> DCSR_CUDA_PAGE_SHIFT]
+                                     : b.copied[(dcsr_i_cuda_head(b, i) >> 32) - 1].fresh;
+    return &b.row_page[slot];
+}
+
 DCSR_CUDA_INLINE void finish_rows(const dcsr_i_cuda_batch &b)
 {
     const uint32_t rows = b.counts->rows;
@@ -71,16 +79,15 @@ DCSR_CUDA_INLINE void finish_rows(const dcsr_i_cuda_batch &b)
         if (grows.skipped) continue;
         const uint32_t first = b.first[j], end = b.first[j + 1];
         uint32_t r = static_cast<uint32_t>(b.keys[first] >> b.column_bits) & (DCSR_CUDA_PAGE_ROWS - 1);
-        const dcsr_i_cuda_page_change &change = b.copied[(dcsr_i_cuda_head(b, first) >> 32) - 1];
-        dcsr_i_cuda_row_page *page = &b.row_page[change.fresh];
+        dcsr_i_cuda_row_page *page = page_to_finish(b, first);
         if (grows.moves) {
             /* A row that is merged has one segment. */
             for (int k = 0; k < (b.merges ? 1 : b.rows.segments_per_row); k++)
-                if (change.segment[k] != DCSR_CUDA_NONE) b.segment_page[change.segment[k]].of[r] = {0};
+                if (page->segment[k] != DCSR_CUDA_NONE) b.segment_page[page->segment[k]].of[r] = {0};
             atomicAnd(&page->fragmented[r / 32], ~(1u << (r & 31)));
         }
         if (b.places[j]) {
-            b.segment_page[change.segment[grows.segment]].of[r] =
+            b.segment_page[page->segment[grows.segment]].of[r] =
                 dcsr_i_segment_of(b.begin + b.offsets[j], b.places[j]);
             if (grows.segment) set_mark(page->fragmented, r);
         }

@@ -118,8 +118,9 @@ static dcsr_status stage(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation
 {
     void *values;
     DCSR_TRY(dcsr_i_cuda_take_arrival(stream, operation, &values));
-    const uint64_t piece = dcsr_i_entries_slice(e->n, threads), pieces = (e->n + piece - 1) / piece,
-                   slots = SLOTS * (uint64_t)threads;
+    const size_t size = operation->batch.value_size;
+    const uint64_t piece = dcsr_i_entries_slice(e->n, sizeof(uint64_t) + size, threads),
+                   pieces = (e->n + piece - 1) / piece, slots = SLOTS * (uint64_t)threads;
     staging s = {.stream = stream,
                  .lock = PTHREAD_MUTEX_INITIALIZER,
                  .operation = operation,
@@ -128,7 +129,7 @@ static dcsr_status stage(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation
                  .pieces = pieces,
                  .threads = threads,
                  .slot_count = slots < pieces ? slots : pieces,
-                 .size = operation->batch.value_size,
+                 .size = size,
                  .keys = operation->batch.arrival.keys,
                  .values = values};
     unsigned found = 0;

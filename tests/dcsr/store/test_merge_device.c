@@ -333,6 +333,34 @@ Test(in_place, a_row_closes_up_unless_it_is_seen_or_has_too_much_room)
     close_device();
 }
 
+/* Pages that are not there yet cannot be changed: a batch of few, and one of many, makes them. */
+Test(in_place, pages_that_are_missing_are_made)
+{
+    open_device();
+    NEEDS_GPU();
+    batch *b = test_allocate(1, sizeof *b);
+    for (int many = 0; many < 2; many++) {
+        oracle model;
+        dcsr_matrix *matrix = merging(DCSR_INT64, DCSR_POLICY_SUM);
+        oracle_create(&model, DCSR_INT64, DCSR_POLICY_SUM, ROWS, COLS);
+        fill_row(b, 20, 0, 2);
+        for (int i = 0; i < 2; i++) {
+            put(matrix, &model, b, true); /* again: in place */
+            TEST_MATCHES(matrix, &model);
+        }
+        fill_row(b, many ? COLS : 3, 0, 1);
+        for (size_t i = 0; i < b->n; i++) b->rows[i] = i % 2 ? ROWS - 1 : 7;
+        put(matrix, &model, b, true);
+        TEST_MATCHES(matrix, &model);
+        put(matrix, &model, b, false);
+        TEST_MATCHES(matrix, &model);
+        oracle_destroy(&model);
+        dcsr_matrix_destroy(matrix);
+    }
+    free(b);
+    close_device();
+}
+
 typedef struct reader {
     dcsr_matrix *matrix;
     atomic_bool stops;
