@@ -73,9 +73,13 @@ static dcsr_status join_part(void *user, uint64_t k)
 static dcsr_status transpose(transposing *t, dcsr_multi_matrix **B)
 {
     DCSR_TRY(dcsr_multi_run(t->A->devices, transpose_part, t));
-    t->borders = dcsr_i_borders_by_entries(t->A->rows->parts, t->csr[0].rows, entries_before, t);
+    if (t->A->rows->parts == 1) {
+        t->part[0] = t->matrix[0];
+        t->matrix[0] = NULL;
+    }
+    t->borders = dcsr_i_borders_by_entries(t->A->devices, t->csr[0].rows, entries_before, t);
     if (!t->borders) return DCSR_ERROR_OUT_OF_MEMORY;
-    DCSR_TRY(dcsr_multi_run(t->A->devices, join_part, t));
+    if (t->A->rows->parts > 1) DCSR_TRY(dcsr_multi_run(t->A->devices, join_part, t));
     return dcsr_i_multi_matrix_of_parts(B, t->A->devices, t->borders, dcsr_i_borders_end(t->A->rows),
                                         t->csr[0].type, t->part);
 }

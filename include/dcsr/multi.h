@@ -46,6 +46,7 @@ typedef struct dcsr_multi_options {
  *      cuda:0-3   cuda:0,2 those, as CUDA counts them
  *      cpu:numa            one device for each NUMA node that has processors, its threads bound to them
  *      cpu:4               four devices, each with a quarter of the threads
+ *      cpu:2x3             two groups of three, which are taken for devices of two nodes
  *
  * "cpu", "cuda" and "auto" are one device. Each device is a context, with a thread of the library's that works for it.
  * *devices is NULL on failure. Errors: INVALID_ARGUMENT (a text of another form, a device named twice: the message
@@ -60,6 +61,8 @@ typedef struct dcsr_multi_info {
     uint64_t devices;
     dcsr_device device;                      /* of what kind they are */
     dcsr_context *context[DCSR_MAX_DEVICES]; /* lent: to be asked, and for vectors of a part */
+    /* The node of memory that each is on; -1: not known. Borders are drawn between nodes first. */
+    int node[DCSR_MAX_DEVICES];
 } dcsr_multi_info;
 DCSR_API dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info);
 
@@ -254,7 +257,7 @@ DCSR_API dcsr_status dcsr_multi_vector_reduce(void *result, const dcsr_monoid *m
  *
  * A CSR, a CSC or a COO that is on one device, as parts with equally many entries for several, which may begin and end
  * within a row (a column of CSC): so that a row that is longer than a share has several devices. After Chen, Xie,
- * Firoz, Li, Song, Barker, Raugas, Li: MSREP, a fast yet light sparse matrix framework for multi-GPU systems (2021),
+ * Firoz, Li, Song, Barker, Raugas, Li: MSREP, a fast yet light sparse matrix framework for multi-GPU systems (2022),
  * whose pCSR, pCSC and pCOO they are. Parts never change: they are for products with a matrix that is what it is. */
 
 typedef struct dcsr_parts dcsr_parts;
