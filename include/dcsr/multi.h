@@ -363,8 +363,8 @@ DCSR_API dcsr_status dcsr_multi_sssp(double *distance, dcsr_sssp_result *result,
                                      uint64_t source, const dcsr_sssp_options *options);
 
 /* Triangles, as dcsr_triangles(), with its numbers. Edges are kept by their ends of lower degree, as a partitioned
- * matrix, which is multiplied with its transpose under itself (dcsr_multi_mxm); for numbers of each vertex also with
- * itself. If not options->symmetric, A is transposed first. triangles or result may be NULL, not both. Cost:
+ * matrix, which is multiplied with itself under itself (dcsr_multi_mxm); for numbers of each vertex also with its
+ * transpose. If not options->symmetric, A is transposed first. triangles or result may be NULL, not both. Cost:
  * O(n + m sqrt m), mostly far less. Memory: 28 n + 4 m bytes on the host; on the devices what m edges take, lists that
  * they fetch, and 8 m bytes for the product, and the transpose. */
 DCSR_API dcsr_status dcsr_multi_triangles(uint64_t *triangles, dcsr_triangles_result *result,

@@ -1,6 +1,6 @@
-/* parts.c: a CSR, a CSC or a COO as parts with equally many entries, which may end within a row; and products with
- * them, whose partial results are merged. After Chen, Xie, Firoz, Li, Song, Barker, Raugas, Li: MSREP (2022), which
- * calls them pCSR, pCSC and pCOO.
+/* format_parts.c: a CSR, a CSC or a COO as parts with equally many entries, which may end within a row; and products
+ * with them, whose partial results are merged. After Chen, Xie, Firoz, Li, Song, Barker, Raugas, Li: MSREP (2022),
+ * which calls them pCSR, pCSC and pCOO.
  *
  *      offsets    0     3        7  8       12          of lines: rows of CSR and COO, columns of CSC
  *      entries    a b c d e f g h i j k l
