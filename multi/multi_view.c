@@ -144,13 +144,13 @@ dcsr_status dcsr_multi_view_get_info(dcsr_multi_view *view, dcsr_multi_view_info
 {
     DCSR_TRY(check(view, info, "dcsr_multi_view_get_info", "info"));
     const uint64_t parts = view->rows->parts;
-    *info = (dcsr_multi_view_info){.layout = dcsr_i_view_layout(view->part[0]),
+    *info = (dcsr_multi_view_info){.devices = view->devices,
+                                   .layout = dcsr_i_view_layout(view->part[0]),
                                    .type = dcsr_i_view_rows(view->part[0])->type,
                                    .rows = view->rows->begin[parts],
                                    .cols = view->cols->begin[parts],
                                    .version = view->version,
-                                   .parts = parts,
-                                   .devices = view->devices};
+                                   .parts = parts};
     memcpy(info->border, view->rows->begin, (parts + 1) * sizeof *info->border);
     uint64_t most = 0;
     for (uint64_t k = 0; k < parts; k++) {

@@ -138,14 +138,14 @@ DCSR_API dcsr_status dcsr_multi_view_create(dcsr_multi_view **view, dcsr_multi_m
 DCSR_API void dcsr_multi_view_destroy(dcsr_multi_view *view);
 
 typedef struct dcsr_multi_view_info {
+    dcsr_multi *devices; /* lent: to run tasks on */
     dcsr_type type;
     dcsr_layout layout;
     uint64_t rows, cols, nnz, version;
     uint64_t parts;
     uint64_t border[DCSR_MAX_DEVICES + 1];
     uint64_t nnz_of[DCSR_MAX_DEVICES]; /* of each part */
-    double balance;      /* entries of the largest part, over those of an equal share; 1 is even */
-    dcsr_multi *devices; /* lent: for tasks on the parts (dcsr_multi_run) */
+    double balance; /* entries of the largest part, over those of an equal share; 1 is even */
 } dcsr_multi_view_info;
 DCSR_API dcsr_status dcsr_multi_view_get_info(dcsr_multi_view *view, dcsr_multi_view_info *info);
 /* Lends the view of part k, whose row i is row border[k] + i of the matrix. */
