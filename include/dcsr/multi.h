@@ -235,7 +235,7 @@ DCSR_API dcsr_status dcsr_multi_spmm(void *Y, const dcsr_multi_vector *mask, con
  * that of a single device, bit for bit. Of the descriptor, replace and same_pattern change nothing, as C is new.
  * *C is NULL on failure. Errors: as dcsr_mxm(), whatever is of other devices, and INVALID_ARGUMENT for
  * desc->transpose_a: multiply with what dcsr_multi_transpose() gives. Cost on each device: that of dcsr_mxm() for its
- * part, O(rows of B), and a copy of what it fetches, on GPUs by way of host memory. Memory on each: the rows that it
+ * part, O(rows of B), and a copy of what it fetches, on GPUs from one to the other. Memory on each: the rows that it
  * fetches, twice for a while. */
 DCSR_API dcsr_status dcsr_multi_mxm(dcsr_multi_matrix **C, dcsr_type type, dcsr_multi_view *mask,
                                     const dcsr_semiring *semiring, dcsr_multi_view *A, dcsr_multi_view *B,
