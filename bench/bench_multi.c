@@ -1,5 +1,5 @@
-/* bench_multi.c: one matrix on several devices, beside the same matrix on one: products, insertion, what cutting it up
- * costs, and the share of time in which devices wait for each other.
+/* bench_multi.c: one matrix on several devices, beside the same matrix on one: products, what cutting it up costs, and
+ * the share of time in which devices wait for each other.
  *
  * Strong scaling: the matrix stays, devices become more; on the cpu each of K devices has a K-th of the threads, so
  * there it shows what being in parts costs. The peer is dcsr on one device with the same threads, in the same run. */
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST = 8, BATCH = 100000 };
+enum { MOST = 8 };
 
 /* The K devices that a benchmark is about. */
 static dcsr_multi *open_devices(const bench *b, int count, char *text, size_t size)
@@ -143,70 +143,10 @@ static void measure_products(bench *b, bench_table *table, const char *name)
     bench_csr_free(&A);
 }
 
-/* ---- Insertion ---- */
-
-static double insert_whole(bench *b, const bench_entries *edges, uint64_t n)
-{
-    dcsr_matrix *matrix;
-    BENCH_OK(dcsr_matrix_create(&matrix, b->context, DCSR_PATTERN, n, n, NULL));
-    const double start = bench_now();
-    for (size_t first = 0; first < edges->n; first += BATCH) {
-        const bench_entries e = bench_entries_slice(edges, first, BATCH);
-        BENCH_OK(dcsr_matrix_insert(matrix, e.n, e.row, e.col, NULL, NULL));
-    }
-    BENCH_OK(dcsr_matrix_wait(matrix));
-    const double seconds = bench_now() - start;
-    dcsr_matrix_destroy(matrix);
-    return seconds;
-}
-
-static double insert_parts(dcsr_multi *devices, const bench_entries *edges, uint64_t n,
-                           dcsr_multi_matrix_info *info)
-{
-    dcsr_multi_matrix *matrix;
-    BENCH_OK(dcsr_multi_matrix_create(&matrix, devices, DCSR_PATTERN, n, n, NULL));
-    const double start = bench_now();
-    for (size_t first = 0; first < edges->n; first += BATCH) {
-        const bench_entries e = bench_entries_slice(edges, first, BATCH);
-        BENCH_OK(dcsr_multi_matrix_insert(matrix, e.n, e.row, e.col, NULL, NULL));
-    }
-    BENCH_OK(dcsr_multi_matrix_wait(matrix));
-    const double seconds = bench_now() - start;
-    BENCH_OK(dcsr_multi_matrix_get_info(matrix, info));
-    dcsr_multi_matrix_destroy(matrix);
-    return seconds;
-}
-
-static void measure_insertion(bench *b, bench_table *table)
-{
-    const int scale = BENCH_SIZE(b, 12, 20);
-    bench_entries edges = bench_entries_rmat(b, scale, 0, (size_t)BATCH * (size_t)BENCH_SIZE(b, 2, 100), 1);
-    const uint64_t n = (uint64_t)1 << scale;
-    const double whole = insert_whole(b, &edges, n);
-    bench_row(table, BENCH_LABELS("one"), 1e-6 * (double)edges.n / whole, 1, 1, 0);
-    for (int count = 1; count <= most_devices(b); count *= 2) {
-        char text[32];
-        dcsr_multi_matrix_info info;
-        dcsr_multi *devices = open_devices(b, count, text, sizeof text);
-        const double seconds = insert_parts(devices, &edges, n, &info);
-        uint64_t most = 0;
-        for (int k = 0; k < count; k++)
-            if (info.stored[k] > most) most = info.stored[k];
-        bench_row(table, BENCH_LABELS(text), 1e-6 * (double)edges.n / seconds, whole / seconds,
-                  (double)most * count / (double)info.whole.stored, (double)info.balances);
-        dcsr_multi_destroy(devices);
-    }
-    bench_entries_free(&edges);
-}
-
 int main(int argc, char **argv)
 {
     bench b;
     bench_begin(&b, argc, argv, "multi", "What does one matrix on several devices gain, and cost?");
-    bench_table *insertion =
-        bench_table_begin(&b, "multi_insert", "Batches of 100 000 edges, R-MAT",
-                          "devices | medges_per_s:%.2f times_one:%.2f balance:%.3f balances:%.0f");
-    measure_insertion(&b, insertion);
     bench_table *products = bench_table_begin(&b, "multi_spmv", "y = A x, fp64",
                                               "matrix devices | ms:%.3f gflops:%.2f times_one:%.2f "
                                               "balance:%.3f communication:%.3f cutting_in_spmvs:%.2f");

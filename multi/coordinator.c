@@ -5,9 +5,6 @@
  * all of the next one afterwards. */
 #include "multi/multi_data.h"
 
-/* The most entries that batches have which are applied together. */
-enum { JOINED_ENTRIES = 1 << 20 };
-
 dcsr_status dcsr_i_multi_blame(const dcsr_multi_matrix *matrix, uint64_t k, dcsr_status status)
 {
     char text[DCSR_I_MESSAGE];
@@ -133,27 +130,21 @@ static void give_up(dcsr_multi_matrix *matrix, const outcome *all)
 }
 
 /* Gives each part its share; all or none apply it. */
-static dcsr_status apply_split(dcsr_multi_matrix *matrix, dcsr_i_kind kind, const dcsr_i_split *split)
+static dcsr_status apply_split(dcsr_multi_matrix *matrix, dcsr_i_split *split)
 {
     dcsr_ticket *tickets[DCSR_MAX_DEVICES] = {NULL};
     outcome all = {.status = DCSR_OK};
     meeting m = {.expected = 0};
-    for (uint64_t k = 0; k < matrix->parts; k++) m.expected += split->offset[k] < split->offset[k + 1];
+    for (uint64_t k = 0; k < matrix->parts; k++) m.expected += split->operation[k]->batch.n > 0;
     pthread_mutex_init(&m.lock, NULL);
     pthread_cond_init(&m.ended, NULL);
     const dcsr_i_agreement agreement = {meet, &m};
     for (uint64_t k = 0; k < matrix->parts && all.status == DCSR_OK; k++) {
-        const uint64_t first = split->offset[k];
-        dcsr_i_entries e = {.call = kind == DCSR_I_INSERT ? "dcsr_multi_matrix_insert"
-                                                          : "dcsr_multi_matrix_remove",
-                            .kind = kind,
-                            .n = split->offset[k + 1] - first,
-                            .rows = split->rows + first,
-                            .cols = split->cols + first,
-                            .values = split->values ? split->values + first * split->value_size : NULL,
-                            .agreement = m.expected > 1 ? &agreement : NULL};
-        if (!e.n) continue;
-        dcsr_status status = dcsr_i_matrix_change(matrix->part[k], &e, &tickets[k]);
+        dcsr_i_operation *share = split->operation[k];
+        if (!share->batch.n) continue;
+        split->operation[k] = NULL;
+        dcsr_status status = dcsr_i_matrix_change_packed(matrix->part[k], share,
+                                                         m.expected > 1 ? &agreement : NULL, &tickets[k]);
         if (status == DCSR_OK) continue;
         note(&all, matrix, k, status);
         refuse(&m);
@@ -165,17 +156,11 @@ static dcsr_status apply_split(dcsr_multi_matrix *matrix, dcsr_i_kind kind, cons
     return come_to(&all);
 }
 
-/* One batch, or several as one; those that are not split at the borders of today are split again. */
-static dcsr_status apply_batches(dcsr_multi_matrix *matrix, const dcsr_i_multi_change *first,
-                                 const dcsr_i_multi_change *end)
+/* Batches that are not split at the borders of today are split again. */
+static dcsr_status apply_batch(dcsr_multi_matrix *matrix, dcsr_i_split *split)
 {
-    if (first->next == end && first->batch.borders == matrix->row_borders)
-        return apply_split(matrix, first->kind, &first->batch);
-    dcsr_i_split split;
-    DCSR_TRY(dcsr_i_split_join(&split, matrix, first, end));
-    dcsr_status status = apply_split(matrix, first->kind, &split);
-    dcsr_i_split_free(&split);
-    return status;
+    if (split->borders != matrix->row_borders) DCSR_TRY(dcsr_i_split_again(split, matrix));
+    return apply_split(matrix, split);
 }
 
 /* Defragments all parts; where one cannot, the others are defragmented all the same. */
@@ -191,14 +176,13 @@ static dcsr_status defragment(dcsr_multi_matrix *matrix, dcsr_defragment_scope s
     return come_to(&all);
 }
 
-static dcsr_status apply(dcsr_multi_matrix *matrix, const dcsr_i_multi_change *first,
-                         const dcsr_i_multi_change *end)
+static dcsr_status apply(dcsr_multi_matrix *matrix, dcsr_i_multi_change *change)
 {
     if (matrix->broken != DCSR_OK) return dcsr_i_fail(matrix->broken, "%s", matrix->broken_message);
-    if (first->kind == DCSR_I_REPLACE) return dcsr_i_multi_move_borders(matrix);
+    if (change->kind == DCSR_I_REPLACE) return dcsr_i_multi_move_borders(matrix);
     DCSR_TRY(begin_change(matrix));
-    dcsr_status status = first->kind == DCSR_I_DEFRAGMENT ? defragment(matrix, first->scope)
-                                                          : apply_batches(matrix, first, end);
+    dcsr_status status = change->kind == DCSR_I_DEFRAGMENT ? defragment(matrix, change->scope)
+                                                           : apply_batch(matrix, &change->batch);
     end_change(matrix, status == DCSR_OK);
     return status;
 }
@@ -214,7 +198,7 @@ void dcsr_i_multi_change_free(dcsr_multi_matrix *matrix, dcsr_i_multi_change *ch
 
 static uint64_t bytes_of(const dcsr_i_multi_change *change)
 {
-    return change->batch.n * (2 * sizeof(uint64_t) + change->batch.value_size);
+    return change->batch.n * change->batch.entry_bytes;
 }
 
 /* Tells what has become of a change, and frees it. With the lock. */
@@ -222,7 +206,7 @@ static void tell(dcsr_multi_matrix *matrix, dcsr_i_multi_change *change, dcsr_st
                  const char *message)
 {
     if (status == DCSR_OK) {
-        matrix->batches += change->kind == DCSR_I_INSERT || change->kind == DCSR_I_REMOVE;
+        matrix->batches += change->batch.calls;
         matrix->inserted += change->kind == DCSR_I_INSERT ? change->batch.n : 0;
         matrix->removed += change->kind == DCSR_I_REMOVE ? change->batch.n : 0;
     } else if (!change->operation->outcome.watched && matrix->unwatched == DCSR_OK) {
@@ -236,40 +220,18 @@ static void tell(dcsr_multi_matrix *matrix, dcsr_i_multi_change *change, dcsr_st
     dcsr_i_multi_change_free(matrix, change);
 }
 
-/* Takes the first change off the queue, and those behind it that are applied with it; returns what is behind them. */
-static dcsr_i_multi_change *take(dcsr_multi_matrix *matrix)
-{
-    dcsr_i_multi_change *first = matrix->first, *end = first->next;
-    const bool batch = first->kind == DCSR_I_INSERT || first->kind == DCSR_I_REMOVE;
-    uint64_t n = first->batch.n;
-    for (; batch && end && end->kind == first->kind && n + end->batch.n <= JOINED_ENTRIES; end = end->next)
-        n += end->batch.n;
-    matrix->first = end;
-    if (!end) matrix->last = NULL;
-    return end;
-}
-
-/* Applies changes together, or where that fails each alone. Called and returns with the lock, which it lets go
- * meanwhile. */
-static void work_off(dcsr_multi_matrix *matrix, dcsr_i_multi_change *first, const dcsr_i_multi_change *end)
+/* Applies a change. Called and returns with the lock, which it lets go meanwhile. */
+static void work_off(dcsr_multi_matrix *matrix, dcsr_i_multi_change *change)
 {
     pthread_mutex_unlock(&matrix->lock);
     const uint64_t start = dcsr_i_nanoseconds();
-    dcsr_status status = apply(matrix, first, end);
-    const bool alone = status != DCSR_OK && first->next != end;
-    while (first != end) {
-        dcsr_i_multi_change *next = first->next;
-        if (alone) status = apply(matrix, first, next);
-        if (status == DCSR_OK) matrix->given += first->batch.n;
-        /* If there is no memory for that, it is tried again later. */
-        if (next == end && status == DCSR_OK && dcsr_i_multi_is_uneven(matrix))
-            dcsr_i_multi_move_borders(matrix);
-        pthread_mutex_lock(&matrix->lock);
-        matrix->busy_nanoseconds += next == end ? dcsr_i_nanoseconds() - start : 0;
-        tell(matrix, first, status, dcsr_i_error_text());
-        first = next;
-        if (first != end) pthread_mutex_unlock(&matrix->lock);
-    }
+    dcsr_status status = apply(matrix, change);
+    if (status == DCSR_OK) matrix->given += change->batch.n;
+    /* If there is no memory for that, it is tried again later. */
+    if (status == DCSR_OK && dcsr_i_multi_is_uneven(matrix)) dcsr_i_multi_move_borders(matrix);
+    pthread_mutex_lock(&matrix->lock);
+    matrix->busy_nanoseconds += dcsr_i_nanoseconds() - start;
+    tell(matrix, change, status, dcsr_i_error_text());
 }
 
 static void *work(void *argument)
@@ -279,8 +241,10 @@ static void *work(void *argument)
     for (;;) {
         while (!matrix->first && !matrix->stopping) pthread_cond_wait(&matrix->filled, &matrix->lock);
         if (!matrix->first) break;
-        dcsr_i_multi_change *first = matrix->first;
-        work_off(matrix, first, take(matrix));
+        dcsr_i_multi_change *change = matrix->first;
+        matrix->first = change->next;
+        if (!matrix->first) matrix->last = NULL;
+        work_off(matrix, change);
     }
     pthread_mutex_unlock(&matrix->lock);
     return NULL;

@@ -1,21 +1,12 @@
 /* fetch.c: elements of a vector that are on other devices, as one vector. */
 #include "dcsr/vector/vector_data.h"
+#include "multi/fetch_cuda.h"
 #include "multi/multi_vector.h"
 #include <string.h>
 
-/* A range of one part's elements, and where it begins in the vector that is made. */
-typedef struct range {
-    const dcsr_vector *part;
-    uint64_t first, last, at;
-} range;
-
-static range overlap(const dcsr_vector *part, uint64_t part_begin, uint64_t begin, uint64_t end)
-{
-    const uint64_t part_end = part_begin + part->size, first = begin > part_begin ? begin : part_begin,
-                   last = end < part_end ? end : part_end;
-    if (first >= last) return (range){part, 0, 0, 0};
-    return (range){part, first - part_begin, last - part_begin, first - begin};
-}
+/* NULL in builds without CUDA. */
+static dcsr_status (*const fetch_there)(dcsr_vector *,
+                                        const dcsr_i_fetch *) = DCSR_I_IN_CUDA(dcsr_i_cuda_multi_fetch);
 
 /* The first entry of a sparse body that is not before the index. */
 static uint64_t lower_bound(const dcsr_i_body *body, uint64_t index)
@@ -43,7 +34,7 @@ static void add(dcsr_i_body *body, size_t size, uint64_t index, const dcsr_i_bod
     body->nvals++;
 }
 
-static void add_range(dcsr_i_body *body, size_t size, range r)
+static void add_range(dcsr_i_body *body, size_t size, dcsr_i_fetch_range r)
 {
     const dcsr_i_body *from = &r.part->body;
     if (!from->dense) {
@@ -74,43 +65,74 @@ const void *dcsr_i_multi_together(dcsr_vector *const parts[DCSR_MAX_DEVICES], co
     return begin;
 }
 
+/* Which elements of which part, and the form that they get together: all of one whose parts have all, dense without
+ * bits; else a list below an eighth. */
+static void plan(dcsr_i_fetch *f, dcsr_vector *const *parts, const dcsr_i_borders *borders, uint64_t begin,
+                 uint64_t end)
+{
+    *f = (dcsr_i_fetch){.full = true};
+    for (uint64_t k = 0; k < borders->parts; k++) {
+        const dcsr_vector *part = parts[k];
+        const uint64_t from = borders->begin[k], to = from + part->size, first = begin > from ? begin : from,
+                       last = end < to ? end : to, nvals = part->body.nvals;
+        if (first >= last) continue;
+        f->range[f->count++] = (dcsr_i_fetch_range){part, first - from, last - from, first - begin};
+        f->full = f->full && nvals == part->size && part->body.dense;
+        f->most += nvals < last - first ? nvals : last - first;
+    }
+    f->dense = f->full || f->most > (end - begin) / 8;
+}
+
+/* Whether a device has the newest elements of any. */
+static bool is_ahead(const dcsr_i_fetch *f)
+{
+    for (uint64_t k = 0; k < f->count; k++)
+        if (dcsr_i_vector_is_ahead(f->range[k].part)) return true;
+    return false;
+}
+
+/* By way of the host. */
+static dcsr_status fetch_here(dcsr_vector *fetched, const dcsr_i_fetch *f)
+{
+    const size_t size = fetched->value_size;
+    dcsr_i_body body;
+    for (uint64_t k = 0; k < f->count; k++)
+        DCSR_TRY(dcsr_i_vector_check(f->range[k].part, "a part of a vector"));
+    DCSR_TRY(f->dense ? dcsr_i_body_dense(&body, fetched->context, size, fetched->size, !f->full)
+                      : dcsr_i_body_sparse(&body, fetched->context, size, f->most));
+    body.nvals = 0;
+    for (uint64_t k = 0; k < f->count; k++) add_range(&body, size, f->range[k]);
+    dcsr_i_vector_put(fetched, &body);
+    return DCSR_OK;
+}
+
 dcsr_status dcsr_i_multi_fetch(dcsr_vector **fetched, dcsr_context *context,
                                dcsr_vector *const parts[DCSR_MAX_DEVICES], const dcsr_i_borders *borders,
                                uint64_t begin, uint64_t end, uint64_t mine, uint64_t *bytes)
 {
     const size_t size = parts[0]->value_size;
-    const uint64_t n = end - begin;
     const char *together = dcsr_i_multi_together(parts, borders);
+    dcsr_i_fetch f;
     *fetched = NULL;
     if (together)
-        return dcsr_vector_import(fetched, context, parts[0]->type, n,
+        return dcsr_vector_import(fetched, context, parts[0]->type, end - begin,
                                   (void *)(uintptr_t)(together + begin * size), NULL, NULL);
-    range ranges[DCSR_MAX_DEVICES];
-    uint64_t most = 0;
-    bool full = true;
-    for (uint64_t k = 0; k < borders->parts; k++) {
-        DCSR_TRY(dcsr_i_vector_check(parts[k], "a part of a vector"));
-        range *r = &ranges[k];
-        *r = overlap(parts[k], borders->begin[k], begin, end);
-        const uint64_t nvals = parts[k]->body.nvals, length = r->last - r->first;
-        if (length && nvals < parts[k]->size) full = false;
-        if (length && !parts[k]->body.dense) full = false;
-        const uint64_t here = nvals < length ? nvals : length;
-        most += here;
-        if (k != mine) *bytes += here * (size + (parts[k]->body.dense ? 0 : sizeof(uint32_t)));
+    for (uint64_t k = 0; k < borders->parts; k++)
+        DCSR_TRY(dcsr_i_vector_admit(parts[k], "a part of a vector"));
+    plan(&f, parts, borders, begin, end);
+    for (uint64_t k = 0; k < f.count; k++) {
+        const dcsr_i_fetch_range *r = &f.range[k];
+        const uint64_t nvals = r->part->body.nvals, length = r->last - r->first;
+        if (mine < borders->parts && r->part == parts[mine]) continue;
+        *bytes += (nvals < length ? nvals : length) *
+                  (size + (r->part->body.dense ? 0 : sizeof(uint32_t)));
     }
-    DCSR_TRY(dcsr_vector_create(fetched, context, parts[0]->type, n));
-    dcsr_i_body body;
-    dcsr_status status = full || most > n / 8 ? dcsr_i_body_dense(&body, context, size, n, !full)
-                                              : dcsr_i_body_sparse(&body, context, size, most);
+    DCSR_TRY(dcsr_vector_create(fetched, context, parts[0]->type, end - begin));
+    dcsr_status status =
+        fetch_there && is_ahead(&f) ? fetch_there(*fetched, &f) : fetch_here(*fetched, &f);
     if (status != DCSR_OK) {
         dcsr_vector_destroy(*fetched);
         *fetched = NULL;
-        return status;
     }
-    body.nvals = 0;
-    for (uint64_t k = 0; k < borders->parts; k++)
-        if (ranges[k].first < ranges[k].last) add_range(&body, size, ranges[k]);
-    dcsr_i_vector_put(*fetched, &body);
-    return DCSR_OK;
+    return status;
 }

@@ -1,9 +1,9 @@
 /* multi_data.h: what a partitioned matrix is made of (internal).
  *
  *      caller                       queue                  coordinator, a thread of the matrix
- *      split by owner (split.c) --> change, change, ... --> hold the version; have the parts' queues apply their
- *                                                          shares, all or none; let go of it: the next version
- *                                                          (coordinator.c); move borders (balance.c)
+ *      split by owner and packed -> change, change, ... --> hold the version; have the parts' queues apply their
+ *      into the last that waits                            shares, all or none; let go of it: the next version
+ *      (split.c)                                           (coordinator.c); move borders (balance.c)
  *
  * The coordinator alone changes what the parts hold. So while it changes nothing, their current versions together are
  * the matrix's version; while it does, that is what it holds. Both are asked under the lock. */
@@ -14,16 +14,13 @@
 #include "dcsr/store/store.h"
 #include "multi/multi_view.h"
 
-/* A batch in one block of memory, split by owner: part k gets entries offset[k] to offset[k + 1] - 1, in the order in
- * which they were given, their rows counted from its border. */
+/* Batches split by owner: an operation for each part, whose entries are packed for its store, in the order in which they
+ * were given, their rows counted from its border. */
 typedef struct dcsr_i_split {
-    dcsr_context *context;
     dcsr_i_borders *borders; /* held; NULL: there is no batch */
-    uint64_t n;
-    size_t value_size;
-    uint64_t *rows, *cols;
-    char *values; /* NULL: none */
-    uint64_t offset[DCSR_MAX_DEVICES + 1];
+    uint64_t n, calls;       /* entries, and the calls that gave them */
+    size_t entry_bytes;
+    dcsr_i_operation *operation[DCSR_MAX_DEVICES]; /* NULL once a part has taken it */
 } dcsr_i_split;
 
 /* A requested change. */
@@ -80,13 +77,14 @@ dcsr_status dcsr_i_multi_matrix_check(const dcsr_multi_matrix *matrix);
 void dcsr_i_multi_wait(dcsr_multi_matrix *matrix);
 
 /* ---- split.c ---- */
-/* Splits entries, given with rows of the whole matrix of so many columns; INDEX_OUT_OF_RANGE names the first that is
- * outside. Cost: two passes, in the context's threads. */
-dcsr_status dcsr_i_split_make(dcsr_i_split *split, dcsr_context *context, dcsr_i_borders *borders,
-                              uint64_t cols, size_t value_size, const dcsr_i_entries *e);
-/* Makes one of the batches of some changes, split at these borders. */
-dcsr_status dcsr_i_split_join(dcsr_i_split *split, const dcsr_multi_matrix *matrix,
-                              const dcsr_i_multi_change *first, const dcsr_i_multi_change *end);
+/* A split without entries, for those of the call, at the borders of today. With the lock. */
+dcsr_status dcsr_i_split_open(dcsr_i_split *split, const dcsr_multi_matrix *matrix, const dcsr_i_entries *e);
+/* Appends entries with rows of the whole matrix; INDEX_OUT_OF_RANGE names the first that is outside, and none is appended
+ * then, nor after OUT_OF_MEMORY. Cost: two passes, in the threads of all devices. */
+dcsr_status dcsr_i_split_add(dcsr_i_split *split, const dcsr_multi_matrix *matrix, const dcsr_i_entries *e);
+/* Splits all anew, at the borders of today. */
+dcsr_status dcsr_i_split_again(dcsr_i_split *split, dcsr_multi_matrix *matrix);
+/* Frees what no part has taken. */
 void dcsr_i_split_free(dcsr_i_split *split);
 
 /* ---- coordinator.c ---- */

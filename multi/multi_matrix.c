@@ -33,6 +33,9 @@ static void release(dcsr_multi_matrix *matrix)
     dcsr_i_multi_release(devices);
 }
 
+/* The most entries of batches that are applied together. */
+enum { JOINED_ENTRIES = 1 << 20 };
+
 static const dcsr_matrix_options defaults;
 
 static dcsr_status check_creating(dcsr_multi_matrix **matrix, const char *call, dcsr_multi *devices,
@@ -231,7 +234,51 @@ static dcsr_i_multi_change *change_create(const dcsr_multi_matrix *matrix, dcsr_
     return created;
 }
 
-/* A batch is split without the lock; should borders move meanwhile, the coordinator splits it again. */
+/* Packs a batch behind those of a change that waits. With the lock. */
+static dcsr_status join(dcsr_multi_matrix *matrix, dcsr_i_multi_change *last, const dcsr_i_entries *e,
+                        dcsr_ticket **ticket)
+{
+    dcsr_ticket *created = ticket ? dcsr_i_ticket_create(last->operation) : NULL;
+    if (ticket && !created) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = dcsr_i_split_add(&last->batch, matrix, e);
+    if (status != DCSR_OK) {
+        dcsr_ticket_destroy(created);
+        return status;
+    }
+    if (ticket) *ticket = created;
+    /* A ticket reports a failure; a caller that asked for none learns of it from dcsr_multi_matrix_wait(). */
+    last->operation->outcome.watched = last->operation->outcome.watched && ticket;
+    matrix->pending_bytes += e->n * last->batch.entry_bytes;
+    return DCSR_OK;
+}
+
+/* The last change, if it waits and these entries can be applied with it; else NULL. With the lock. */
+static dcsr_i_multi_change *joinable(const dcsr_multi_matrix *matrix, const dcsr_i_entries *e)
+{
+    dcsr_i_multi_change *last = matrix->last;
+    return last && last->kind == e->kind && last->batch.borders == matrix->row_borders &&
+                   last->batch.n + e->n <= JOINED_ENTRIES
+               ? last
+               : NULL;
+}
+
+/* A batch that joins none is split without the lock; should borders move meanwhile, the coordinator splits it again.
+ * Called and returns with the lock. */
+static dcsr_status queue_alone(dcsr_multi_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
+{
+    dcsr_i_multi_change *change = change_create(matrix, e->kind);
+    if (!change) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = dcsr_i_split_open(&change->batch, matrix, e);
+    if (status == DCSR_OK) {
+        pthread_mutex_unlock(&matrix->lock);
+        status = dcsr_i_split_add(&change->batch, matrix, e);
+        pthread_mutex_lock(&matrix->lock);
+    }
+    if (status == DCSR_OK) return submit(matrix, change, ticket);
+    dcsr_i_multi_change_free(matrix, change);
+    return status;
+}
+
 static dcsr_status queue_batch(dcsr_multi_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
 {
     if (ticket) *ticket = NULL;
@@ -239,20 +286,10 @@ static dcsr_status queue_batch(dcsr_multi_matrix *matrix, const dcsr_i_entries *
     DCSR_TRY(dcsr_i_entries_check_arrays(matrix->type, e));
     pthread_mutex_lock(&matrix->lock);
     dcsr_status status = wait_for_room(matrix, e->call);
-    dcsr_i_borders *borders = status == DCSR_OK ? dcsr_i_borders_hold(matrix->row_borders) : NULL;
-    pthread_mutex_unlock(&matrix->lock);
-    if (status != DCSR_OK) return status;
-    dcsr_i_multi_change *change = change_create(matrix, e->kind);
-    status = change ? dcsr_i_split_make(&change->batch, matrix->home, borders, matrix->cols,
-                                        e->values ? matrix->value_size : 0, e)
-                    : DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_borders_release(borders);
-    if (status != DCSR_OK) {
-        if (change) dcsr_i_multi_change_free(matrix, change);
-        return status;
-    }
-    pthread_mutex_lock(&matrix->lock);
-    status = submit(matrix, change, ticket);
+    if (status == DCSR_OK) status = dcsr_i_entries_check(matrix->part[0], e);
+    dcsr_i_multi_change *last = status == DCSR_OK ? joinable(matrix, e) : NULL;
+    if (status == DCSR_OK)
+        status = last ? join(matrix, last, e, ticket) : queue_alone(matrix, e, ticket);
     pthread_mutex_unlock(&matrix->lock);
     return status;
 }

@@ -85,13 +85,18 @@ static dcsr_status multiply(product *p, dcsr_vector *to, const dcsr_vector *mask
                      : dcsr_mxv(to, mask, accum, p->semiring, p->A->part[k], u, desc);
 }
 
+/* Whether nothing of what w has matters. The complement of no mask is true nowhere. */
+static bool overwrites(const product *p)
+{
+    return !p->mask && !p->accum && !p->desc.mask_complement;
+}
+
 /* p->result[k], with what w has there, in memory of its own. */
 static dcsr_status begin_result(product *p, uint64_t k)
 {
     const dcsr_vector *before;
     dcsr_vector *made = NULL;
-    /* The complement of no mask is true nowhere. */
-    if (!p->mask && !p->accum && !p->desc.mask_complement)
+    if (overwrites(p))
         return dcsr_vector_create(&p->result[k], dcsr_i_multi_context(p->A->devices, k), p->w->type,
                                   p->borders->begin[k + 1] - p->borders->begin[k]);
     DCSR_TRY(by_borders(&before, &made, p, p->w, p->borders, k));
@@ -120,20 +125,24 @@ static dcsr_status multiply_along(void *user, uint64_t k)
     return status;
 }
 
-/* Terms of this device's part of w from all devices, added. */
+/* Terms of this device's part of w from all devices, added in their order. */
 static dcsr_status merge(product *p, dcsr_vector **sum, uint64_t k)
 {
     dcsr_context *context = dcsr_i_multi_context(p->A->devices, k);
     const uint64_t begin = p->borders->begin[k], end = p->borders->begin[k + 1];
-    DCSR_TRY(dcsr_vector_create(sum, context, dcsr_i_monoid_type(p->semiring->add), end - begin));
+    const dcsr_i_borders whole = {.parts = 1, .begin = {0, dcsr_i_borders_end(p->borders)}};
+    const dcsr_desc where = {.device = p->desc.device};
     for (uint64_t j = 0; j < p->borders->parts; j++) {
-        const dcsr_i_borders whole = {.parts = 1, .begin = {0, dcsr_i_borders_end(p->borders)}};
         dcsr_vector *const from[DCSR_MAX_DEVICES] = {p->terms[j]};
         dcsr_vector *slice;
         uint64_t bytes = 0;
         DCSR_TRY(dcsr_i_multi_fetch(&slice, context, from, &whole, begin, end, DCSR_MAX_DEVICES, &bytes));
         if (j != k) p->cost.bytes[k] += bytes;
-        dcsr_status status = dcsr_vector_ewise_add(*sum, NULL, NULL, p->semiring->add->op, *sum, slice, NULL);
+        if (!*sum) {
+            *sum = slice;
+            continue;
+        }
+        dcsr_status status = dcsr_vector_ewise_add(*sum, NULL, NULL, p->semiring->add->op, *sum, slice, &where);
         dcsr_vector_destroy(slice);
         if (status != DCSR_OK) return status;
     }
@@ -170,6 +179,12 @@ static dcsr_status multiply_across(void *user, uint64_t k)
     const uint64_t began = dcsr_i_nanoseconds();
     DCSR_TRY(dcsr_multi_meet(p->A->devices, status));
     status = merge(p, &sum, k);
+    /* What a device alone has is in memory of its own. */
+    if (status == DCSR_OK && overwrites(p) && sum->type == p->w->type && dcsr_i_vector_is_ahead(sum)) {
+        p->cost.waited[k] = dcsr_i_nanoseconds() - began;
+        p->result[k] = sum;
+        return DCSR_OK;
+    }
     if (status == DCSR_OK) status = begin_result(p, k);
     if (status == DCSR_OK && p->mask) status = by_borders(&mask, &made, p, p->mask, p->borders, k);
     p->cost.waited[k] = dcsr_i_nanoseconds() - began;

@@ -1,7 +1,7 @@
 /* multi_components.c: weakly connected components on several devices: the least label spreads along edges, both ways.
  *
- *      near = changed A, and A changed         the least label that comes to each vertex, by all devices
- *      changed = near where near < label       part by part
+ *      near = changed A, and A changed         the least label that comes to each vertex
+ *      changed = near where near < label
  *      label = min(label, near)
  *
  * A label is the number of a vertex, so that in the end each vertex has the least of its component. Only vertices whose
@@ -21,20 +21,25 @@ static const dcsr_binary_op *binary(dcsr_binary_name name)
     return dcsr_binary_op_of(name, DCSR_UINT32);
 }
 
+static dcsr_status begin_part(void *user, uint64_t k)
+{
+    const spread *s = user;
+    const dcsr_index_op *index = dcsr_index_op_of(DCSR_INDEX_ROW_INDEX, DCSR_UINT32);
+    dcsr_vector *label = NULL;
+    uint64_t first = 0;
+    dcsr_status status = dcsr_multi_vector_get_part(s->label, k, &label, &first);
+    const int64_t shift = (int64_t)first;
+    if (!status) status = dcsr_vector_apply_index(label, NULL, NULL, index, label, &shift, NULL);
+    if (status) return status;
+    return dcsr_vector_assign(dcsr_i_multi_part_of(s->changed, k), NULL, NULL, label, NULL, NULL);
+}
+
 /* To begin with each vertex is a component, and has changed. */
 static void begin(spread *s)
 {
     dcsr_i_multi_work *w = &s->w;
-    const dcsr_index_op *index = dcsr_index_op_of(DCSR_INDEX_ROW_INDEX, DCSR_UINT32);
     if (!w->status) w->status = dcsr_multi_vector_fill(s->label, &(uint32_t){0});
-    for (uint64_t k = 0; k < w->parts; k++) {
-        dcsr_vector *label = NULL, *changed = dcsr_i_multi_part(w, s->changed, k);
-        uint64_t first = 0;
-        if (!w->status) w->status = dcsr_multi_vector_get_part(s->label, k, &label, &first);
-        const int64_t shift = (int64_t)first;
-        if (!w->status) w->status = dcsr_vector_apply_index(label, NULL, NULL, index, label, &shift, NULL);
-        if (!w->status) w->status = dcsr_vector_assign(changed, NULL, NULL, label, NULL, NULL);
-    }
+    dcsr_i_multi_each(w, begin_part, s);
 }
 
 static void hand_on(spread *s, bool symmetric)
@@ -49,19 +54,17 @@ static void hand_on(spread *s, bool symmetric)
                            dcsr_semiring_of(DCSR_MIN_FIRST, DCSR_UINT32), s->changed, w->A, NULL, NULL);
 }
 
-static void take(spread *s)
+static dcsr_status take(void *user, uint64_t k)
 {
-    dcsr_i_multi_work *w = &s->w;
+    const spread *s = user;
     const dcsr_desc replace = {.replace = true};
-    for (uint64_t k = 0; k < w->parts; k++) {
-        dcsr_vector *label = dcsr_i_multi_part(w, s->label, k), *near = dcsr_i_multi_part(w, s->near, k),
-                    *changed = dcsr_i_multi_part(w, s->changed, k), *less = dcsr_i_multi_part(w, s->less, k);
-        if (!w->status)
-            w->status = dcsr_vector_ewise_mult(less, NULL, NULL, binary(DCSR_BINARY_LT), near, label, NULL);
-        if (!w->status) w->status = dcsr_vector_assign(changed, less, NULL, near, NULL, &replace);
-        if (!w->status)
-            w->status = dcsr_vector_assign(label, NULL, binary(DCSR_BINARY_MIN), changed, NULL, NULL);
-    }
+    dcsr_vector *label = dcsr_i_multi_part_of(s->label, k), *near = dcsr_i_multi_part_of(s->near, k),
+                *changed = dcsr_i_multi_part_of(s->changed, k), *less = dcsr_i_multi_part_of(s->less, k);
+    dcsr_status status =
+        dcsr_vector_ewise_mult(less, NULL, NULL, binary(DCSR_BINARY_LT), near, label, NULL);
+    if (!status) status = dcsr_vector_assign(changed, less, NULL, near, NULL, &replace);
+    if (status) return status;
+    return dcsr_vector_assign(label, NULL, binary(DCSR_BINARY_MIN), changed, NULL, NULL);
 }
 
 static dcsr_components_result measure(const uint32_t *component, uint32_t *size, uint64_t n)
@@ -95,7 +98,7 @@ dcsr_status dcsr_multi_components(uint32_t *component, dcsr_components_result *r
     begin(&s);
     while (dcsr_i_multi_count_of(w, s.changed)) {
         hand_on(&s, options && options->symmetric);
-        take(&s);
+        dcsr_i_multi_each(w, take, &s);
     }
     if (!w->status) w->status = dcsr_multi_vector_to_array(s.label, &(uint32_t){0}, made);
     if (!w->status && result) *result = measure(made, made + w->n, w->n);

@@ -1,8 +1,8 @@
 /* multi_pagerank.c: PageRank on several devices, as dcsr_pagerank() defines it:
  *
- *      handed = rank / out-degree                              part by part; none of a vertex without edges
- *      sum = handed A                                          by all devices
- *      rank' = (1 - d + d lost) portion + d sum                part by part
+ *      handed = rank / out-degree                              none of a vertex without edges
+ *      sum = handed A
+ *      rank' = (1 - d + d lost) portion + d sum
  *
  * where lost is the rank of vertices without edges. If A is symmetric its rows lead to a vertex as well as from it, and
  * the sum is A handed, for which no terms have to be merged. All is fp64. */
@@ -15,6 +15,8 @@ typedef struct walk {
     dcsr_i_multi_work w;
     dcsr_pagerank_options o;
     dcsr_multi_vector *rank, *next, *sum, *handed, *degree, *portion, *scratch;
+    double weights; /* the sum of o.personal */
+    double chance;  /* to go on elsewhere than along an edge */
 } walk;
 
 static const dcsr_binary_op *binary(dcsr_binary_name name)
@@ -29,6 +31,13 @@ static dcsr_status check(const dcsr_pagerank_options *o)
                         : o->max_iterations < 0               ? "max_iterations is negative"
                                                               : NULL;
     return wrong ? dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_multi_pagerank: %s", wrong) : DCSR_OK;
+}
+
+static dcsr_status scale_portion(void *user, uint64_t k)
+{
+    const walk *p = user;
+    dcsr_vector *part = dcsr_i_multi_part_of(p->portion, k);
+    return dcsr_vector_apply_second(part, NULL, NULL, binary(DCSR_BINARY_DIV), part, &p->weights, NULL);
 }
 
 /* How chance is shared out: evenly, or by weights. */
@@ -55,11 +64,8 @@ static void make_portions(walk *p)
             dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
                              "dcsr_multi_pagerank: the sum of personal is %g; give a weight above 0", all);
     if (!w->status) w->status = dcsr_multi_vector_from_array(p->portion, weights);
-    for (uint64_t k = 0; k < w->parts; k++) {
-        dcsr_vector *part = dcsr_i_multi_part(w, p->portion, k);
-        if (!w->status)
-            w->status = dcsr_vector_apply_second(part, NULL, NULL, binary(DCSR_BINARY_DIV), part, &all, NULL);
-    }
+    p->weights = all;
+    dcsr_i_multi_each(w, scale_portion, p);
 }
 
 /* Out-degrees, where there are edges: the rows' sums over plus-pair. */
@@ -73,47 +79,50 @@ static void count_out(walk *p)
                                    p->scratch, NULL, NULL);
 }
 
+static dcsr_status hand_on_part(void *user, uint64_t k)
+{
+    const walk *p = user;
+    const dcsr_desc elsewhere = {.mask_complement = true, .mask_structure = true, .replace = true};
+    dcsr_vector *rank = dcsr_i_multi_part_of(p->rank, k), *degree = dcsr_i_multi_part_of(p->degree, k),
+                *handed = dcsr_i_multi_part_of(p->handed, k), *lost = dcsr_i_multi_part_of(p->scratch, k);
+    dcsr_status status =
+        dcsr_vector_ewise_mult(handed, NULL, NULL, binary(DCSR_BINARY_DIV), rank, degree, NULL);
+    if (status) return status;
+    return dcsr_vector_apply(lost, degree, NULL, dcsr_unary_op_of(DCSR_UNARY_IDENTITY, DCSR_FP64), rank,
+                             &elsewhere);
+}
+
 /* What vertices hand on with their rank; returns the rank of those without edges. */
 static double hand_on(walk *p)
 {
-    dcsr_i_multi_work *w = &p->w;
-    const dcsr_desc elsewhere = {.mask_complement = true, .mask_structure = true, .replace = true};
-    for (uint64_t k = 0; k < w->parts; k++) {
-        dcsr_vector *rank = dcsr_i_multi_part(w, p->rank, k), *degree = dcsr_i_multi_part(w, p->degree, k),
-                    *handed = dcsr_i_multi_part(w, p->handed, k), *lost = dcsr_i_multi_part(w, p->scratch, k);
-        if (!w->status)
-            w->status =
-                dcsr_vector_ewise_mult(handed, NULL, NULL, binary(DCSR_BINARY_DIV), rank, degree, NULL);
-        if (!w->status)
-            w->status = dcsr_vector_apply(lost, degree, NULL,
-                                          dcsr_unary_op_of(DCSR_UNARY_IDENTITY, DCSR_FP64), rank, &elsewhere);
-    }
-    return dcsr_i_multi_sum(w, p->scratch);
+    dcsr_i_multi_each(&p->w, hand_on_part, p);
+    return dcsr_i_multi_sum(&p->w, p->scratch);
+}
+
+static dcsr_status make_ranks_of_part(void *user, uint64_t k)
+{
+    const walk *p = user;
+    dcsr_vector *rank = dcsr_i_multi_part_of(p->rank, k), *next = dcsr_i_multi_part_of(p->next, k),
+                *sum = dcsr_i_multi_part_of(p->sum, k), *portion = dcsr_i_multi_part_of(p->portion, k),
+                *change = dcsr_i_multi_part_of(p->scratch, k);
+    const dcsr_binary_op *times = binary(DCSR_BINARY_TIMES), *plus = binary(DCSR_BINARY_PLUS);
+    dcsr_status status = dcsr_vector_apply_first(next, NULL, NULL, times, &p->chance, portion, NULL);
+    if (!status) status = dcsr_vector_apply_first(next, NULL, plus, times, &p->o.damping, sum, NULL);
+    if (!status)
+        status = dcsr_vector_ewise_mult(change, NULL, NULL, binary(DCSR_BINARY_MINUS), next, rank, NULL);
+    if (status) return status;
+    return dcsr_vector_apply(change, NULL, NULL, dcsr_unary_op_of(DCSR_UNARY_ABS, DCSR_FP64), change, NULL);
 }
 
 /* New ranks from what was handed on; returns by how much they differ from the old. */
 static double make_ranks(walk *p, double lost)
 {
-    dcsr_i_multi_work *w = &p->w;
-    const double damping = p->o.damping, chance = 1 - damping + damping * lost;
-    for (uint64_t k = 0; k < w->parts; k++) {
-        dcsr_vector *rank = dcsr_i_multi_part(w, p->rank, k), *next = dcsr_i_multi_part(w, p->next, k),
-                    *sum = dcsr_i_multi_part(w, p->sum, k), *portion = dcsr_i_multi_part(w, p->portion, k),
-                    *change = dcsr_i_multi_part(w, p->scratch, k);
-        const dcsr_binary_op *times = binary(DCSR_BINARY_TIMES), *plus = binary(DCSR_BINARY_PLUS);
-        if (!w->status) w->status = dcsr_vector_apply_first(next, NULL, NULL, times, &chance, portion, NULL);
-        if (!w->status) w->status = dcsr_vector_apply_first(next, NULL, plus, times, &damping, sum, NULL);
-        if (!w->status)
-            w->status =
-                dcsr_vector_ewise_mult(change, NULL, NULL, binary(DCSR_BINARY_MINUS), next, rank, NULL);
-        if (!w->status)
-            w->status = dcsr_vector_apply(change, NULL, NULL, dcsr_unary_op_of(DCSR_UNARY_ABS, DCSR_FP64),
-                                          change, NULL);
-    }
+    p->chance = 1 - p->o.damping + p->o.damping * lost;
+    dcsr_i_multi_each(&p->w, make_ranks_of_part, p);
     dcsr_multi_vector *before = p->rank;
     p->rank = p->next;
     p->next = before;
-    return dcsr_i_multi_sum(w, p->scratch);
+    return dcsr_i_multi_sum(&p->w, p->scratch);
 }
 
 static void iterate(walk *p, dcsr_pagerank_result *found)
@@ -136,6 +145,13 @@ static void iterate(walk *p, dcsr_pagerank_result *found)
     }
 }
 
+static dcsr_status begin_part(void *user, uint64_t k)
+{
+    const walk *p = user;
+    return dcsr_vector_assign(dcsr_i_multi_part_of(p->rank, k), NULL, NULL,
+                              dcsr_i_multi_part_of(p->portion, k), NULL, NULL);
+}
+
 dcsr_status dcsr_multi_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_multi_view *A,
                                 const dcsr_pagerank_options *options)
 {
@@ -155,11 +171,7 @@ dcsr_status dcsr_multi_pagerank(double *rank, dcsr_pagerank_result *result, dcsr
     for (size_t i = 0; i < sizeof each / sizeof *each; i++) *each[i] = dcsr_i_multi_take(&p.w, DCSR_FP64);
     make_portions(&p);
     count_out(&p);
-    for (uint64_t k = 0; k < p.w.parts; k++) {
-        dcsr_vector *to = dcsr_i_multi_part(&p.w, p.rank, k),
-                    *portion = dcsr_i_multi_part(&p.w, p.portion, k);
-        if (!p.w.status) p.w.status = dcsr_vector_assign(to, NULL, NULL, portion, NULL, NULL);
-    }
+    dcsr_i_multi_each(&p.w, begin_part, &p);
     iterate(&p, &found);
     if (!p.w.status) p.w.status = dcsr_multi_vector_to_array(p.rank, &(double){0}, rank);
     if (!p.w.status && result) *result = found;

@@ -16,6 +16,7 @@ void dcsr_i_multi_work_open(dcsr_i_multi_work *w, dcsr_multi_view *A, const char
     if (!w->status) w->status = dcsr_multi_view_get_part(A, 0, &first);
     if (!w->status) w->status = dcsr_view_get_shape(first, &shape);
     if (w->status) return;
+    w->devices = info.devices;
     w->context = shape.context;
     w->type = info.type;
     w->n = info.rows;
@@ -46,6 +47,19 @@ dcsr_vector *dcsr_i_multi_part(dcsr_i_multi_work *w, dcsr_multi_vector *vector, 
     uint64_t first;
     if (!w->status) w->status = dcsr_multi_vector_get_part(vector, k, &part, &first);
     return part;
+}
+
+dcsr_vector *dcsr_i_multi_part_of(dcsr_multi_vector *vector, uint64_t k)
+{
+    dcsr_vector *part = NULL;
+    uint64_t first;
+    dcsr_multi_vector_get_part(vector, k, &part, &first);
+    return part;
+}
+
+void dcsr_i_multi_each(dcsr_i_multi_work *w, dcsr_multi_task *step, void *user)
+{
+    if (!w->status) w->status = dcsr_multi_run(w->devices, step, user);
 }
 
 uint64_t dcsr_i_multi_count_of(dcsr_i_multi_work *w, const dcsr_multi_vector *vector)

@@ -1,7 +1,7 @@
 /* multi_work.h: what algorithms on several devices share.
  *
- * Their state is vectors that are cut as the rows of the view. A step is a product, by all devices at once, and
- * operations on the parts of vectors, made by the calling thread part by part, each on the part's own device.
+ * Their state is vectors that are cut as the rows of the view. A step is a product, or operations on the parts of
+ * vectors, by all devices at once.
  *
  * The first failure stays in `status`; after it all calls do nothing, so that it is looked at where a loop goes on, and
  * returned by dcsr_i_multi_work_close(). */
@@ -16,6 +16,7 @@ typedef struct dcsr_i_multi_work {
     dcsr_status status;
     const char *call; /* for messages */
     dcsr_multi_view *A;
+    dcsr_multi *devices;
     uint64_t n, parts;
     dcsr_type type;
     dcsr_context *context; /* of the first device: host memory is counted there */
@@ -32,6 +33,10 @@ dcsr_status dcsr_i_multi_work_close(dcsr_i_multi_work *w);
 dcsr_multi_vector *dcsr_i_multi_take(dcsr_i_multi_work *w, dcsr_type type);
 /* Lends part k, as dcsr_multi_vector_get_part() does; NULL after a failure. */
 dcsr_vector *dcsr_i_multi_part(dcsr_i_multi_work *w, dcsr_multi_vector *vector, uint64_t k);
+/* In a task, which has a failure of its own: the same; where that fails, what is done with NULL does too. */
+dcsr_vector *dcsr_i_multi_part_of(dcsr_multi_vector *vector, uint64_t k);
+/* Calls step(user, k) on all devices at once. */
+void dcsr_i_multi_each(dcsr_i_multi_work *w, dcsr_multi_task *step, void *user);
 /* Elements that are present; 0 after a failure. */
 uint64_t dcsr_i_multi_count_of(dcsr_i_multi_work *w, const dcsr_multi_vector *vector);
 /* The sum of an fp64 vector's elements; 0 if there are none, and after a failure. */

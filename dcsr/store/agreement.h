@@ -20,6 +20,11 @@
  * errors as of dcsr_matrix_insert(); `agreement` of the entries may be NULL. */
 dcsr_status dcsr_i_matrix_change(dcsr_matrix *matrix, dcsr_i_entries *e, dcsr_ticket **ticket);
 
+/* The same with an operation whose entries have been packed for such a matrix, of the same context, type and dimensions
+ * (dcsr_i_entries_operation). Takes the reference, whatever happens; agreement may be NULL. */
+dcsr_status dcsr_i_matrix_change_packed(dcsr_matrix *matrix, dcsr_i_operation *operation,
+                                        const dcsr_i_agreement *agreement, dcsr_ticket **ticket);
+
 /* For who applies an operation: asks its agreement, if it has one. CANCELLED: it is to be undone. */
 dcsr_status dcsr_i_agree(dcsr_i_operation *operation);
 /* The operation has failed, or is cancelled: tells its agreement, unless that has been asked. */

@@ -249,6 +249,30 @@ dcsr_status dcsr_i_matrix_change(dcsr_matrix *matrix, dcsr_i_entries *e, dcsr_ti
     return status;
 }
 
+dcsr_status dcsr_i_matrix_change_packed(dcsr_matrix *matrix, dcsr_i_operation *operation,
+                                        const dcsr_i_agreement *agreement, dcsr_ticket **ticket)
+{
+    dcsr_i_operation *here = NULL;
+    *ticket = NULL;
+    dcsr_status status = dcsr_i_matrix_check(matrix);
+    if (status != DCSR_OK) {
+        dcsr_i_operation_release(operation);
+        return status;
+    }
+    operation->matrix = matrix->serial;
+    operation->batch.sealed = true;
+    if (agreement) operation->agreement = *agreement;
+    dcsr_i_set_aside before = dcsr_i_use_set_aside(operation->kind == DCSR_I_REMOVE ? DCSR_I_HALF_SET_ASIDE
+                                                                                    : DCSR_I_NOT_SET_ASIDE);
+    pthread_mutex_lock(&matrix->queue.lock);
+    status = submit(matrix, operation, ticket, &here);
+    pthread_mutex_unlock(&matrix->queue.lock);
+    if (here) dcsr_i_queue_apply_here(matrix, here);
+    if (status != DCSR_OK) dcsr_i_operation_release(operation);
+    dcsr_i_use_set_aside(before);
+    return status;
+}
+
 dcsr_status dcsr_i_matrix_insert(dcsr_matrix *matrix, const char *call, uint64_t n, const uint64_t *rows,
                                  const uint64_t *cols, const void *values, dcsr_ticket **ticket)
 {

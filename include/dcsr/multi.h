@@ -63,6 +63,9 @@ typedef struct dcsr_multi_info {
     dcsr_context *context[DCSR_MAX_DEVICES]; /* lent: to be asked, and for vectors of a part */
     /* The node of memory that each is on; -1: not known. Borders are drawn between nodes first. */
     int node[DCSR_MAX_DEVICES];
+    /* Bit j of peers[k]: device k can touch the memory of device j itself, as shares of the processor can, and GPUs
+     * with peer access; else what it needs of it goes by way of the host. */
+    uint64_t peers[DCSR_MAX_DEVICES];
 } dcsr_multi_info;
 DCSR_API dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info);
 
@@ -164,7 +167,9 @@ DCSR_API dcsr_status dcsr_multi_view_to_matrix(dcsr_matrix **matrix, dcsr_contex
 
 typedef struct dcsr_multi_vector dcsr_multi_vector;
 
-/* Creates a vector without elements, cut as the rows of the view are (by_columns false), or as its columns: equal
+/* On GPUs each part is in its device's memory where all of it was set at once, and stays there.
+ *
+ * Creates a vector without elements, cut as the rows of the view are (by_columns false), or as its columns: equal
  * shares for those of a matrix that is not square, else as rows. Operations accept vectors with other borders, of an
  * older view say, and move what has to be moved; what they write gets the borders of the view. */
 DCSR_API dcsr_status dcsr_multi_vector_create(dcsr_multi_vector **vector, dcsr_multi_view *like,
@@ -197,12 +202,23 @@ typedef struct dcsr_multi_report {
     uint64_t bytes;       /* that devices sent to each other */
 } dcsr_multi_report;
 
-/* y = A x, as dcsr_spmv(): x has every element, of the type that dcsr_spmv() wants, and y gets all. Where x was written
- * at once (by fill, from an array, by this product) it is read where it is, else brought together first. On the cpu the
- * result is the one of a single device, bit for bit. report may be NULL, here and below. Errors: INVALID_ARGUMENT
- * (NULL, an element of x is missing, objects of other devices), DIMENSION_MISMATCH, TYPE_MISMATCH, OUT_OF_MEMORY,
- * CONTEXT_DESTROYED, DEVICE; y is then as it was. Here and below, memory beside the output: that of the output, and of
- * the input where it has to be brought together. */
+/* y = A x, as dcsr_spmv(): x has every element, of the type that dcsr_spmv() wants, and y gets all. On the cpu x is
+ * read where it is, where it was written at once (by fill, from an array, by this product), else brought together
+ * first, and the result is the one of a single device, bit for bit. On GPUs each fetches of the others, in blocks of
+ * 32 elements, what its rows look at, while it multiplies rows that look at its own part alone; where GPUs may not
+ * touch each other's memory, all from the first to the last of these elements. report may be NULL, here and below.
+ *
+ * y keeps its memory where it was written like that with these borders, and is not x. Then, with x in place, or on GPUs
+ * where it is with the same borders as A's columns, a product takes no memory.
+ *
+ * What parts need of one another is found out by the first product with a view, on GPUs, and kept with it. That costs
+ * about as much as one to three products. On each GPU it takes 4 bytes for each block that is fetched; memory for as
+ * much of x as these blocks lie in, in steps of 2 MiB and further on of 32 MiB; and what dcsr_spmv() keeps.
+ *
+ * Errors: INVALID_ARGUMENT (NULL, an element of x is missing, objects of other devices), DIMENSION_MISMATCH,
+ * TYPE_MISMATCH, OUT_OF_MEMORY, CONTEXT_DESTROYED; y is then as it was. DEVICE: where a device has failed while
+ * it multiplied, elements of y may be those of the product already. Here and below, memory beside the output: that of
+ * the output, unless it keeps its own, and of the input where it has to be brought together. */
 DCSR_API dcsr_status dcsr_multi_spmv(dcsr_multi_vector *y, dcsr_multi_view *A, const dcsr_multi_vector *x,
                                      dcsr_multi_report *report);
 
@@ -219,6 +235,13 @@ DCSR_API dcsr_status dcsr_multi_vxm(dcsr_multi_vector *w, const dcsr_multi_vecto
                                     const dcsr_multi_vector *u, dcsr_multi_view *A, const dcsr_desc *desc,
                                     dcsr_multi_report *report);
 
+/* dcsr_traverse() from n sources, on all devices at once: level is the caller's array in host memory, with an element
+ * for each row. On GPUs each device walks the rows that it has, and sends the others a bit for each vertex; on the cpu
+ * a level is a dcsr_multi_vxm(). Arguments, result and errors as of dcsr_traverse(), but that levels may be overwritten
+ * in part after DEVICE. Cost: O(rows + edges), and each level a meeting and rows / 8 bytes from each of the others.
+ * Memory of a GPU: 20 bytes for each row that it has, and (2 + devices) / 8 bytes for each of all. */
+DCSR_API dcsr_status dcsr_multi_traverse(int32_t *level, dcsr_traverse_result *result, dcsr_multi_view *A,
+                                         uint64_t n, const uint64_t *sources, dcsr_multi_report *report);
 /* Y<mask> = accum(Y, A X), as dcsr_spmm(): X and Y are row-major arrays of the caller's in host memory, and each device
  * multiplies its rows with all of X; row by row the result has the bits of one device with the same mapping and as many
  * threads as the device has. mask has one element per row of Y, and may be NULL. Errors: as dcsr_spmm();
@@ -324,8 +347,7 @@ DCSR_API dcsr_status dcsr_parts_spmv(void *y, const dcsr_parts *parts, const voi
 
 /* ---- Algorithms ----
  *
- * As those of dcsr/graph.h, with the same options and results, on all devices: products are made by all of them at
- * once, the rest part by part by the calling thread. The arrays are the caller's, in host memory, with an element for
+ * As those of dcsr/graph.h, with the same options and results, on all devices at once. The arrays are the caller's, in host memory, with an element for
  * each vertex. After an error they are as they were, and so is the result; but an array that is copied from a device
  * that fails meanwhile (DEVICE) may hold some elements. Views of any layout; any number of threads may work on one.
  *
@@ -333,9 +355,9 @@ DCSR_API dcsr_status dcsr_parts_spmv(void *y, const dcsr_parts *parts, const voi
  * (a source that is no vertex), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE. In costs n is the number of vertices and m
  * that of edges; memory is that of all devices together, without what products take (see above). */
 
-/* Levels of a breadth-first search, as dcsr_bfs(): -1 for what is not reached. A vxm a level, with the vertices that
- * have one as its complemented mask; a device pushes or pulls as its product chooses. result may be NULL. Cost:
- * O(n + m), and each level a merge of the devices' lists and at worst a pass over n elements. Memory: 6 n bytes. */
+/* Levels of a breadth-first search, as dcsr_bfs(): -1 for what is not reached. It is dcsr_multi_traverse() from one
+ * vertex. result may be NULL. Cost: O(n + m), and each level a merge of what devices have found. Memory: 6 n bytes on
+ * the cpu, on GPUs as for dcsr_multi_traverse(). */
 DCSR_API dcsr_status dcsr_multi_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_multi_view *A,
                                     uint64_t source);
 

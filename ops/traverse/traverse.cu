@@ -116,15 +116,22 @@ void dcsr_i_cuda_traversal_collect(dcsr_i_cuda_stream *stream, const dcsr_i_cuda
     dcsr_i_cuda_launch(stream, collect, search->words, *search);
 }
 
+dcsr_status dcsr_i_cuda_traversal_expand(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk,
+                                         uint64_t edges, const uint32_t *visited, uint32_t *fresh)
+{
+    uint64_t *offsets = (uint64_t *)walk->offsets;
+    DCSR_TRY(dcsr_i_cuda_sum_lengths(stream, &walk->rows, walk->list, walk->count, offsets));
+    dcsr_i_cuda_launch_walk(stream, expand, edges, walk->count, *walk, visited, fresh);
+    return DCSR_OK;
+}
+
 dcsr_status dcsr_i_cuda_traversal_walk(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search,
                                        const dcsr_i_cuda_progress *progress)
 {
-    const uint64_t vertices = progress->frontier.vertices;
-    const uint32_t *queue = search->queue[progress->queue];
-    const dcsr_i_cuda_walk walk = {search->rows, queue, vertices, search->offsets};
-    DCSR_TRY(dcsr_i_cuda_sum_lengths(stream, &search->rows, queue, vertices, search->offsets));
-    dcsr_i_cuda_launch_walk(stream, expand, progress->frontier.edges, vertices, walk, search->visited,
-                            search->fresh);
+    const dcsr_i_cuda_walk walk = {search->rows, search->queue[progress->queue], progress->frontier.vertices,
+                                   search->offsets};
+    DCSR_TRY(dcsr_i_cuda_traversal_expand(stream, &walk, progress->frontier.edges, search->visited,
+                                          search->fresh));
     dcsr_i_cuda_launch_with({1, 1}, stream, advance, 1, search->progress);
     dcsr_i_cuda_traversal_collect(stream, search);
     return DCSR_OK;

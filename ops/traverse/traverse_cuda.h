@@ -82,6 +82,11 @@ void dcsr_i_cuda_traversal_collect(dcsr_i_cuda_stream *stream, const dcsr_i_cuda
 dcsr_status dcsr_i_cuda_traversal_walk(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search,
                                        const dcsr_i_cuda_progress *progress);
 
+/* Sets the bits in `fresh` of the columns in the walk's rows, `edges` of them, whose bits are not set in `visited`. The
+ * walk's offsets are written first. OUT_OF_MEMORY. */
+dcsr_status dcsr_i_cuda_traversal_expand(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk,
+                                         uint64_t edges, const uint32_t *visited, uint32_t *fresh);
+
 /* ---- traverse_levels.cu ---- */
 
 /* As many levels as a block may do alone. */

@@ -94,11 +94,9 @@ static void insert_shape(const pair *p, test_random *random, shape which, bool s
 
 static void share(pair *p, uint64_t devices)
 {
-    char text[32];
-    snprintf(text, sizeof text, TEST_EMULATOR ? "cuda:0-%d" : "cpu:%d", (int)devices - TEST_EMULATOR);
     TEST_OK(dcsr_matrix_wait(p->matrix));
     p->view = test_view(p->matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
-    TEST_OK(dcsr_multi_create(&p->devices, text, &(dcsr_multi_options){.threads = 2}));
+    p->devices = test_devices((int)devices, 2);
     TEST_OK(dcsr_multi_matrix_from_view(&p->parts, p->devices, p->view, NULL));
     TEST_OK(dcsr_multi_view_create(&p->multi, p->parts, DCSR_LAYOUT_SEGMENTS, 0));
 }

@@ -3,6 +3,8 @@
 #define DCSR_SUPPORT_MULTI_H
 
 #include "tests/support/support.h"
+#include <dcsr/multi.h>
+#include <stdio.h>
 #if TEST_EMULATOR
 #include "tests/simt/simt_control.h"
 #endif
@@ -15,6 +17,23 @@ static inline void set_devices(void)
 #if TEST_EMULATOR
     simt_set_devices(MOST_DEVICES);
 #endif
+}
+
+/* Opens so many devices, of the kind that suites are run on: shares of the cpu, or GPUs, if there are as many. */
+static inline dcsr_multi *test_devices(int count, int threads)
+{
+    dcsr_multi *devices;
+    char text[32];
+    int there = count;
+    const bool gpus = test_device_of_auto() == DCSR_DEVICE_CUDA;
+    if (gpus) TEST_OK(dcsr_device_get_count(DCSR_DEVICE_CUDA, &there));
+    if (there < count) count = there;
+    if (gpus)
+        snprintf(text, sizeof text, "cuda:0-%d", count - 1);
+    else
+        snprintf(text, sizeof text, "cpu:%d", count);
+    TEST_OK(dcsr_multi_create(&devices, text, &(dcsr_multi_options){.threads = threads}));
+    return devices;
 }
 
 #endif

@@ -1,0 +1,275 @@
+/* bench_multi_graph.c: graphs in parts on several devices, beside the same graph on one: insertion, breadth-first search,
+ * PageRank, and the share of time in which devices wait for what others send.
+ *
+ * Strong scaling: the graph stays, devices become more; on the cpu each of K devices has a K-th of the threads, so there
+ * it shows what being in parts costs. The peer is dcsr on one device in the same run: dcsr_matrix_insert(), dcsr_bfs(),
+ * dcsr_pagerank(). Graphs are R-MAT, 16 edges a vertex, each inserted both ways. Levels and ranks are compared. */
+#include "bench/harness.h"
+#include "bench/inputs.h"
+#include <dcsr/convert.h>
+#include <dcsr/multi.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 8, SOURCES = 8, EDGES = 16, ITERATIONS = 10 };
+
+/* The K devices that a benchmark is about. */
+static dcsr_multi *open_devices(const bench *b, int count, char *text, size_t size)
+{
+    dcsr_multi *devices;
+    if (b->gpu)
+        snprintf(text, size, "cuda:0-%d", count - 1);
+    else
+        snprintf(text, size, "cpu:%d", count);
+    BENCH_OK(dcsr_multi_create(&devices, text, &(dcsr_multi_options){.threads = b->threads}));
+    return devices;
+}
+
+static int most_devices(const bench *b)
+{
+    int count = b->threads;
+    if (b->gpu) BENCH_OK(dcsr_device_get_count(DCSR_DEVICE_CUDA, &count));
+    return count < MOST ? count : MOST;
+}
+
+/* ---- Insertion ---- */
+
+static double insert_whole(bench *b, const bench_entries *edges, uint64_t n, size_t batch, uint64_t *nnz)
+{
+    dcsr_matrix *matrix;
+    BENCH_OK(dcsr_matrix_create(&matrix, b->context, DCSR_PATTERN, n, n, NULL));
+    const double start = bench_now();
+    for (size_t first = 0; first < edges->n; first += batch) {
+        const bench_entries e = bench_entries_slice(edges, first, batch);
+        BENCH_OK(dcsr_matrix_insert(matrix, e.n, e.row, e.col, NULL, NULL));
+    }
+    BENCH_OK(dcsr_matrix_wait(matrix));
+    const double seconds = bench_now() - start;
+    BENCH_OK(dcsr_matrix_get_nnz(matrix, nnz));
+    dcsr_matrix_destroy(matrix);
+    return seconds;
+}
+
+static double insert_parts(dcsr_multi *devices, const bench_entries *edges, uint64_t n, size_t batch,
+                           dcsr_multi_matrix_info *info, uint64_t *nnz)
+{
+    dcsr_multi_matrix *matrix;
+    BENCH_OK(dcsr_multi_matrix_create(&matrix, devices, DCSR_PATTERN, n, n, NULL));
+    const double start = bench_now();
+    for (size_t first = 0; first < edges->n; first += batch) {
+        const bench_entries e = bench_entries_slice(edges, first, batch);
+        BENCH_OK(dcsr_multi_matrix_insert(matrix, e.n, e.row, e.col, NULL, NULL));
+    }
+    BENCH_OK(dcsr_multi_matrix_wait(matrix));
+    const double seconds = bench_now() - start;
+    BENCH_OK(dcsr_multi_matrix_get_info(matrix, info));
+    dcsr_multi_view *view;
+    dcsr_multi_view_info shown;
+    BENCH_OK(dcsr_multi_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    BENCH_OK(dcsr_multi_view_get_info(view, &shown));
+    *nnz = shown.nnz;
+    dcsr_multi_view_destroy(view);
+    dcsr_multi_matrix_destroy(matrix);
+    return seconds;
+}
+
+/* The better of two, as the first also takes memory from the system. */
+static void measure_insertion(bench *b, bench_table *table, size_t batch)
+{
+    const int scale = BENCH_SIZE_ON(b, 12, 20, 22);
+    bench_entries edges =
+        bench_entries_rmat(b, scale, 0, batch * (BENCH_SIZE_ON(b, 200000u, 10000000u, 40000000u) / batch), 1);
+    const uint64_t n = (uint64_t)1 << scale;
+    char size[32];
+    snprintf(size, sizeof size, "%zu", batch);
+    uint64_t expected, nnz;
+    const double whole =
+        fmin(insert_whole(b, &edges, n, batch, &expected), insert_whole(b, &edges, n, batch, &expected));
+    bench_row(table, BENCH_LABELS(size, "one"), 1e-6 * (double)edges.n / whole, 1, 1, 0);
+    for (int count = 1; count <= most_devices(b); count *= 2) {
+        char text[32];
+        dcsr_multi_matrix_info info;
+        dcsr_multi *devices = open_devices(b, count, text, sizeof text);
+        const double seconds = fmin(insert_parts(devices, &edges, n, batch, &info, &nnz),
+                                    insert_parts(devices, &edges, n, batch, &info, &nnz));
+        if (nnz != expected)
+            bench_die("%s shows %llu entries, not %llu", text, (unsigned long long)nnz,
+                      (unsigned long long)expected);
+        uint64_t most = 0;
+        for (int k = 0; k < count; k++)
+            if (info.stored[k] > most) most = info.stored[k];
+        bench_row(table, BENCH_LABELS(size, text), 1e-6 * (double)edges.n / seconds, whole / seconds,
+                  (double)most * count / (double)info.whole.stored, (double)info.balances);
+        dcsr_multi_destroy(devices);
+    }
+    bench_entries_free(&edges);
+}
+
+/* ---- Graphs ---- */
+
+typedef struct graph {
+    bench *b;
+    char name[32];
+    uint64_t n, edges, sources[SOURCES];
+    dcsr_matrix *matrix;
+    dcsr_view *view;
+    int32_t *level, *expected; /* of the first source */
+    double *rank, *expected_rank;
+    double bfs_seconds, pagerank_seconds; /* of one device */
+} graph;
+
+/* Some of its vertices with edges are where searches begin. */
+static graph make_graph(bench *b, int scale)
+{
+    graph g = {.b = b, .n = (uint64_t)1 << scale};
+    const size_t all = g.n * EDGES, batch = 1 << 24;
+    snprintf(g.name, sizeof g.name, "rmat:%d", scale);
+    BENCH_OK(dcsr_matrix_create(&g.matrix, b->context, DCSR_PATTERN, g.n, g.n, NULL));
+    for (size_t first = 0; first < all; first += batch) {
+        bench_entries e = bench_entries_rmat(b, scale, first, all - first < batch ? all - first : batch, 1);
+        if (!first) memcpy(g.sources, e.row, sizeof g.sources);
+        BENCH_OK(dcsr_matrix_insert(g.matrix, e.n, e.row, e.col, NULL, NULL));
+        BENCH_OK(dcsr_matrix_insert(g.matrix, e.n, e.col, e.row, NULL, NULL));
+        BENCH_OK(dcsr_matrix_wait(g.matrix));
+        bench_entries_free(&e);
+    }
+    bench_defragment_now(g.matrix, DCSR_DEFRAGMENT_WHOLE);
+    BENCH_OK(dcsr_view_create(&g.view, g.matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    dcsr_view_shape shape;
+    BENCH_OK(dcsr_view_get_shape(g.view, &shape));
+    g.edges = shape.nnz;
+    g.level = bench_alloc(g.n, sizeof *g.level);
+    g.expected = bench_alloc(g.n, sizeof *g.expected);
+    g.rank = bench_alloc(g.n, sizeof *g.rank);
+    g.expected_rank = bench_alloc(g.n, sizeof *g.expected_rank);
+    return g;
+}
+
+static void free_graph(graph *g)
+{
+    dcsr_view_destroy(g->view);
+    dcsr_matrix_destroy(g->matrix);
+    free(g->level), free(g->expected), free(g->rank), free(g->expected_rank);
+}
+
+/* The median over the sources; parts NULL: on one device. */
+static double search(graph *g, dcsr_multi_view *parts, int32_t *level, double *gteps, double *levels)
+{
+    bench_samples seconds = {0}, rates = {0};
+    dcsr_bfs_result result;
+    for (int k = -1; k < SOURCES; k++) { /* once to warm up */
+        const uint64_t source = g->sources[k < 0 ? 0 : k];
+        const double start = bench_now();
+        if (parts)
+            BENCH_OK(dcsr_multi_bfs(level, &result, parts, source));
+        else
+            BENCH_OK(dcsr_bfs(level, &result, g->view, source));
+        const double taken = bench_now() - start;
+        if (k < 0) continue;
+        bench_samples_add(&seconds, taken);
+        bench_samples_add(&rates, 1e-9 * (double)result.edges / taken);
+        *levels = (double)result.max_level + 1;
+    }
+    *gteps = bench_median(&rates);
+    const double median = bench_median(&seconds);
+    bench_samples_free(&seconds);
+    bench_samples_free(&rates);
+    return median;
+}
+
+static void search_whole(graph *g, bench_table *table)
+{
+    double gteps, levels;
+    g->bfs_seconds = search(g, NULL, g->expected, &gteps, &levels);
+    BENCH_OK(dcsr_bfs(g->expected, NULL, g->view, g->sources[0]));
+    bench_row(table, BENCH_LABELS(g->name, "bfs", "one"), g->bfs_seconds * 1e3, gteps, 1, levels, NAN, NAN);
+}
+
+static void search_parts(graph *g, bench_table *table, const char *devices, dcsr_multi_view *parts)
+{
+    double gteps, levels;
+    dcsr_multi_report report;
+    const double seconds = search(g, parts, g->level, &gteps, &levels);
+    BENCH_OK(dcsr_multi_traverse(g->level, NULL, parts, 1, g->sources, &report));
+    if (memcmp(g->level, g->expected, g->n * sizeof *g->level))
+        bench_die("other levels on %s, %s", g->name, devices);
+    bench_row(table, BENCH_LABELS(g->name, "bfs", devices), seconds * 1e3, gteps, g->bfs_seconds / seconds,
+              levels, report.communication / report.seconds, NAN);
+}
+
+/* Seconds of an iteration. */
+static double rank(graph *g, dcsr_multi_view *parts, double *to)
+{
+    const dcsr_pagerank_options o = {.symmetric = true, .tolerance = 1e-300, .max_iterations = ITERATIONS};
+    double best = INFINITY;
+    for (int k = 0; k < 2; k++) {
+        const double start = bench_now();
+        if (parts)
+            BENCH_OK(dcsr_multi_pagerank(to, NULL, parts, &o));
+        else
+            BENCH_OK(dcsr_pagerank(to, NULL, g->view, &o));
+        best = fmin(best, bench_now() - start);
+    }
+    return best / ITERATIONS;
+}
+
+static void rank_whole(graph *g, bench_table *table)
+{
+    g->pagerank_seconds = rank(g, NULL, g->expected_rank);
+    bench_row(table, BENCH_LABELS(g->name, "pagerank", "one"), g->pagerank_seconds * 1e3,
+              1e-9 * (double)g->edges / g->pagerank_seconds, 1, NAN, NAN, 0);
+}
+
+static void rank_parts(graph *g, bench_table *table, const char *devices, dcsr_multi_view *parts)
+{
+    const double seconds = rank(g, parts, g->rank);
+    double apart = 0;
+    for (uint64_t v = 0; v < g->n; v++) apart += fabs(g->rank[v] - g->expected_rank[v]);
+    if (!(apart < 1e-4)) bench_die("other ranks on %s, %s: by %g", g->name, devices, apart);
+    bench_row(table, BENCH_LABELS(g->name, "pagerank", devices), seconds * 1e3,
+              1e-9 * (double)g->edges / seconds, g->pagerank_seconds / seconds, NAN, NAN, apart);
+}
+
+static void on_graph(bench *b, int scale, bench_table *table)
+{
+    char what[32];
+    snprintf(what, sizeof what, "R-MAT of scale %d", scale);
+    if (!bench_has_time(b, what)) return;
+    graph g = make_graph(b, scale);
+    search_whole(&g, table);
+    rank_whole(&g, table);
+    for (int count = 1; count <= most_devices(b); count *= 2) {
+        char text[32];
+        dcsr_multi *devices = open_devices(b, count, text, sizeof text);
+        dcsr_multi_matrix *matrix;
+        dcsr_multi_view *view;
+        BENCH_OK(dcsr_multi_matrix_from_view(&matrix, devices, g.view, NULL));
+        BENCH_OK(dcsr_multi_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
+        search_parts(&g, table, text, view);
+        rank_parts(&g, table, text, view);
+        dcsr_multi_view_destroy(view);
+        dcsr_multi_matrix_destroy(matrix);
+        dcsr_multi_destroy(devices);
+    }
+    free_graph(&g);
+}
+
+int main(int argc, char **argv)
+{
+    static const int quick[] = {10, 0}, host[] = {18, 0}, gpu[] = {22, 24, 26, 0};
+    bench b;
+    bench_begin(&b, argc, argv, "multi_graph", "What do graphs gain on several devices?");
+    bench_table *insertion =
+        bench_table_begin(&b, "multi_insert", "Edges in batches, R-MAT",
+                          "batch devices | medges_per_s:%.2f times_one:%.2f balance:%.3f balances:%.0f");
+    measure_insertion(&b, insertion, BENCH_SIZE(&b, 10000, 100000));
+    if (b.gpu && !b.quick) measure_insertion(&b, insertion, 1000000);
+    bench_table *graphs =
+        bench_table_begin(&b, "multi_graph", "A search from one vertex; an iteration of PageRank",
+                          "graph algorithm devices | ms:%.3f gteps:%.3f times_one:%.2f levels:%.0f "
+                          "communication:%.3f apart:%.1e");
+    for (const int *scale = BENCH_SIZE_ON(&b, quick, host, gpu); *scale; scale++) on_graph(&b, *scale, graphs);
+    return bench_end(&b);
+}
