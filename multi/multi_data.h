@@ -129,6 +129,9 @@ dcsr_status dcsr_i_multi_fetch_rows(dcsr_matrix **fetched, dcsr_context *context
                                     const dcsr_i_wanted_rows *wanted, const dcsr_matrix_options *options,
                                     uint64_t mine, uint64_t *bytes);
 
+/* Whether rows go from GPU to GPU (fetch_rows_cuda.h): the view is of GPUs, and shows no entry more than once. */
+bool dcsr_i_multi_goes_by_gpus(const dcsr_multi_view *view);
+
 /* ---- balance.c ---- */
 /* A matrix in pieces, CSR in host memory. */
 typedef struct dcsr_i_pieces {
