@@ -17,33 +17,49 @@ static uint64_t entries_before(const void *of, uint64_t row)
     return pieces->before[k] + pieces->csr[k].offsets[row - borders->begin[k]];
 }
 
-/* The k-th border is at the row before which as near to k shares of the entries are as may be, by bisection. */
-dcsr_i_borders *dcsr_i_borders_by_entries(uint64_t parts, uint64_t rows, dcsr_i_entries_before *before,
-                                          const void *of)
+/* The row from low to high before which as near to so many entries are as may be, by bisection. */
+static uint64_t row_before(dcsr_i_entries_before *before, const void *of, uint64_t low, uint64_t high,
+                           uint64_t wanted)
 {
+    const uint64_t least = low;
+    while (low < high) { /* the first row with at least `wanted` entries before it */
+        const uint64_t middle = low + (high - low) / 2;
+        if (before(of, middle) < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > least && wanted - before(of, low - 1) < before(of, low) - wanted ? low - 1 : low;
+}
+
+static uint64_t share_of(uint64_t all, uint64_t k, uint64_t count)
+{
+    return all / count * k + all % count * k / count;
+}
+
+/* Two levels: first the borders between nodes of memory, by how many devices each has; then within the range of each
+ * node those between its devices, which share what is there. */
+dcsr_i_borders *dcsr_i_borders_by_entries(const dcsr_multi *devices, uint64_t rows,
+                                          dcsr_i_entries_before *before, const void *of)
+{
+    const uint64_t parts = dcsr_i_multi_count(devices), nnz = before(of, rows);
     dcsr_i_borders *created = dcsr_i_borders_create(parts);
     if (!created) return NULL;
-    const uint64_t nnz = before(of, rows);
-    for (uint64_t k = 1; k < parts; k++) {
-        const uint64_t wanted = nnz / parts * k + nnz % parts * k / parts;
-        uint64_t low = created->begin[k - 1], high = rows;
-        while (low < high) { /* the first row with at least `wanted` entries before it */
-            const uint64_t middle = low + (high - low) / 2;
-            if (before(of, middle) < wanted)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low > created->begin[k - 1] && wanted - before(of, low - 1) < before(of, low) - wanted) low--;
-        created->begin[k] = low;
+    uint64_t *begin = created->begin;
+    for (uint64_t k = 0, end; k < parts; k = end) {
+        end = dcsr_i_multi_node_end(devices, k);
+        begin[end] = end == parts ? rows : row_before(before, of, begin[k], rows, share_of(nnz, end, parts));
+        const uint64_t first = before(of, begin[k]), here = before(of, begin[end]) - first;
+        for (uint64_t i = k + 1; i < end; i++)
+            begin[i] =
+                row_before(before, of, begin[i - 1], begin[end], first + share_of(here, i - k, end - k));
     }
-    created->begin[parts] = rows;
     return created;
 }
 
-dcsr_i_borders *dcsr_i_borders_of_pieces(uint64_t parts, const dcsr_i_pieces *pieces)
+dcsr_i_borders *dcsr_i_borders_of_pieces(const dcsr_multi *devices, const dcsr_i_pieces *pieces)
 {
-    return dcsr_i_borders_by_entries(parts, dcsr_i_borders_end(pieces->borders), entries_before, pieces);
+    return dcsr_i_borders_by_entries(devices, dcsr_i_borders_end(pieces->borders), entries_before, pieces);
 }
 
 /* ---- Building parts ---- */
@@ -180,7 +196,7 @@ dcsr_status dcsr_i_multi_move_borders(dcsr_multi_matrix *matrix)
     if (status == DCSR_OK) {
         for (uint64_t k = 0; k < matrix->parts; k++)
             o.pieces.before[k + 1] = o.pieces.before[k] + o.pieces.csr[k].nnz;
-        borders = dcsr_i_borders_of_pieces(matrix->parts, &o.pieces);
+        borders = dcsr_i_borders_of_pieces(matrix->devices, &o.pieces);
         if (!borders) status = DCSR_ERROR_OUT_OF_MEMORY;
     }
     const bool moves = status == DCSR_OK && !dcsr_i_borders_equal(borders, matrix->row_borders);

@@ -1,6 +1,7 @@
 /* device_text.c: which devices a text names.
  *
- *      text    = "auto" | "cpu" | "cuda" | "cpu:numa" | "cpu:" number | "cuda:all" | "cuda:" range { "," range }
+ *      text    = "auto" | "cpu" | "cuda" | "cpu:numa" | "cpu:" number [ "x" number ] | "cuda:all"
+ *              | "cuda:" range { "," range }
  *      range   = number [ "-" number ]
  */
 #include "multi/device_text.h"
@@ -46,6 +47,20 @@ uint64_t dcsr_i_numa_nodes(const char *folder, cpu_set_t nodes[DCSR_MAX_DEVICES]
     return n;
 }
 
+int dcsr_i_numa_node_of(const char *folder, const char *pci)
+{
+    char path[512];
+    int node = -1;
+    snprintf(path, sizeof path, "%s/%s/numa_node", folder, pci);
+    for (char *c = path + strlen(folder); *c; c++)
+        if (*c >= 'A' && *c <= 'F') *c = (char)(*c - 'A' + 'a'); /* as Linux writes it */
+    FILE *file = fopen(path, "re");
+    if (!file) return -1;
+    if (fscanf(file, "%d", &node) != 1 || node < 0) node = -1;
+    fclose(file);
+    return node;
+}
+
 /* ---- The text ---- */
 
 /* Numbers are read up to this; none of a device is as large. */
@@ -55,7 +70,8 @@ static dcsr_status refuse(const char *text, const char *at, const char *why)
 {
     return dcsr_i_fail(
         DCSR_ERROR_INVALID_ARGUMENT,
-        "dcsr_multi_create: \"%s\", at character %d: %s; devices are named like auto, cpu:4, cpu:numa, "
+        "dcsr_multi_create: \"%s\", at character %d: %s; devices are named like auto, cpu:4, cpu:2x3, "
+        "cpu:numa, "
         "cuda:all, cuda:0-3 or cuda:0,2",
         text, (int)(at - text) + 1, why);
 }
@@ -115,16 +131,24 @@ static dcsr_status read_cpu(dcsr_i_named_devices *named, const char *text, const
     if (!strcmp(at, "numa")) {
         named->count = dcsr_i_numa_nodes(nodes, named->processors);
         named->bound = named->count > 0;
+        named->on_node = named->bound;
         if (!named->bound) named->count = 1;
         return DCSR_OK;
     }
     const char *begin = at;
-    int count;
-    if (!read_number(&at, &count))
+    int nodes_named, on_node = 1;
+    if (!read_number(&at, &nodes_named))
         return refuse(text, begin, "a number of devices or \"numa\" is wanted here");
+    if (*at == 'x') {
+        const char *second = ++at;
+        if (!read_number(&at, &on_node))
+            return refuse(text, second, "the number of devices of a node is wanted here");
+        named->on_node = (uint64_t)on_node;
+    }
     if (*at) return refuse(text, at, "the end is wanted here");
-    if (count < 1 || count > DCSR_MAX_DEVICES) return refuse(text, begin, "1 to 64 devices may be asked for");
-    named->count = (uint64_t)count;
+    if (nodes_named < 1 || on_node < 1 || (int64_t)nodes_named * on_node > DCSR_MAX_DEVICES)
+        return refuse(text, begin, "1 to 64 devices may be asked for");
+    named->count = (uint64_t)nodes_named * (uint64_t)on_node;
     return DCSR_OK;
 }
 

@@ -23,6 +23,7 @@ typedef struct worker {
     dcsr_multi *devices;
     uint64_t k;
     char name[32]; /* "device 2 (cuda:5)" */
+    int node;      /* of memory, that it is on; -1: not known */
     dcsr_context *context;
     pthread_t thread;
     bool bound;
@@ -204,6 +205,10 @@ static dcsr_status create_contexts(dcsr_multi *devices, const dcsr_i_named_devic
             return dcsr_i_fail(DCSR_ERROR_NO_DEVICE,
                                "dcsr_multi_create: GPU %d is a %s, but GPU %d a %s; name GPUs of one kind",
                                first.device_number, first.device_name, info.device_number, info.device_name);
+        one->node = info.device == DCSR_DEVICE_CUDA
+                        ? dcsr_i_numa_node_of("/sys/bus/pci/devices", info.device_place)
+                    : named->on_node ? (int)(k / named->on_node)
+                                     : -1;
         if (info.device == DCSR_DEVICE_CUDA)
             snprintf(one->name, sizeof one->name, "device %d (cuda:%d)", (int)k, info.device_number);
         else
@@ -316,6 +321,13 @@ dcsr_context *dcsr_i_multi_context(const dcsr_multi *devices, uint64_t k)
     return devices->worker[k].context;
 }
 
+uint64_t dcsr_i_multi_node_end(const dcsr_multi *devices, uint64_t k)
+{
+    const int node = devices->worker[k].node;
+    while (k < devices->count && devices->worker[k].node == node) k++;
+    return k;
+}
+
 const char *dcsr_i_multi_name(const dcsr_multi *devices, uint64_t k)
 {
     return devices->worker[k].name;
@@ -360,6 +372,7 @@ dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info)
     info->device = devices->device;
     for (uint64_t k = 0; k < devices->count; k++) {
         info->context[k] = devices->worker[k].context;
+        info->node[k] = devices->worker[k].node;
         info->peers[k] = peers_of(devices, k);
     }
     return DCSR_OK;

@@ -1,9 +1,11 @@
 /* fetch_rows.c: rows of a partitioned matrix that are on other devices, as a matrix on one.
  *
- * Devices on the cpu read each other's rows where they are; those of GPUs come by way of the copy in host memory that
- * each part's view makes once. */
+ * Devices on the cpu read each other's rows where they are; GPUs copy from one another (fetch_rows_cuda.c). Where rows
+ * hold entries more than once, or come from a GPU to the cpu, they come by way of the copy in host memory that each
+ * part's view makes once. */
 #include "dcsr/base/threads.h"
 #include "dcsr/view/view_data.h"
+#include "multi/fetch_rows_cuda.h"
 #include "multi/multi_data.h"
 #include <dcsr/convert.h>
 
@@ -117,6 +119,19 @@ static void copy(fetching *f, int threads)
     }
 }
 
+static dcsr_status (*const fetch_on_gpus)(dcsr_matrix **, dcsr_context *, dcsr_multi_view *,
+                                          const dcsr_i_wanted_rows *, uint64_t, uint64_t, uint64_t,
+                                          uint64_t *) = DCSR_I_IN_CUDA(dcsr_i_cuda_fetch_rows);
+
+bool dcsr_i_multi_goes_by_gpus(const dcsr_multi_view *view)
+{
+    const dcsr_view *part = view->part[0];
+    dcsr_view_shape shape;
+    return fetch_on_gpus && dcsr_view_get_shape(view->part[0], &shape) == DCSR_OK &&
+           shape.device == DCSR_DEVICE_CUDA && shape.policy != DCSR_POLICY_KEEP &&
+           !(part->flags & DCSR_VIEW_DUPLICATES);
+}
+
 dcsr_status dcsr_i_multi_fetch_rows(dcsr_matrix **fetched, dcsr_context *context, dcsr_multi_view *view,
                                     const dcsr_i_wanted_rows *wanted, const dcsr_matrix_options *options,
                                     uint64_t mine, uint64_t *bytes)
@@ -125,6 +140,8 @@ dcsr_status dcsr_i_multi_fetch_rows(dcsr_matrix **fetched, dcsr_context *context
     dcsr_view_shape shape;
     *fetched = NULL;
     DCSR_TRY(dcsr_view_get_shape(view->part[0], &shape));
+    if (context->cuda && !options && dcsr_i_multi_goes_by_gpus(view))
+        return fetch_on_gpus(fetched, context, view, wanted, 0, shape.cols, mine, bytes);
     if (!f.wanted.list) f.wanted.n = f.wanted.end - f.wanted.begin;
     /* What a row holds more than once is combined, or kept, as where it comes from. */
     const dcsr_matrix_options alike = {.policy = shape.policy};

@@ -129,6 +129,9 @@ dcsr_status dcsr_i_multi_fetch_rows(dcsr_matrix **fetched, dcsr_context *context
                                     const dcsr_i_wanted_rows *wanted, const dcsr_matrix_options *options,
                                     uint64_t mine, uint64_t *bytes);
 
+/* Whether rows go from GPU to GPU (fetch_rows_cuda.h): the view is of GPUs, and shows no entry more than once. */
+bool dcsr_i_multi_goes_by_gpus(const dcsr_multi_view *view);
+
 /* ---- balance.c ---- */
 /* A matrix in pieces, CSR in host memory. */
 typedef struct dcsr_i_pieces {
@@ -138,10 +141,11 @@ typedef struct dcsr_i_pieces {
 } dcsr_i_pieces;
 /* How many entries are in the rows before this one. */
 typedef uint64_t dcsr_i_entries_before(const void *of, uint64_t row);
-/* Borders where parts have equally many entries, as far as rows are not cut. NULL: OUT_OF_MEMORY. */
-dcsr_i_borders *dcsr_i_borders_by_entries(uint64_t parts, uint64_t rows, dcsr_i_entries_before *before,
-                                          const void *of);
-dcsr_i_borders *dcsr_i_borders_of_pieces(uint64_t parts, const dcsr_i_pieces *pieces);
+/* Borders where parts have equally many entries, as far as rows are not cut, and nodes of memory as many for each of
+ * their devices. NULL: OUT_OF_MEMORY. */
+dcsr_i_borders *dcsr_i_borders_by_entries(const dcsr_multi *devices, uint64_t rows,
+                                          dcsr_i_entries_before *before, const void *of);
+dcsr_i_borders *dcsr_i_borders_of_pieces(const dcsr_multi *devices, const dcsr_i_pieces *pieces);
 /* Makes a matrix on each device of the rows that are its by the borders, all or none. */
 dcsr_status dcsr_i_parts_build(dcsr_matrix **part, dcsr_multi *devices, const dcsr_i_borders *borders,
                                const dcsr_i_pieces *pieces, const dcsr_matrix_options *options);

@@ -59,10 +59,11 @@ typedef struct origin {
     dcsr_matrix *const *part;
 } origin;
 
-static dcsr_i_borders *borders_of(const origin *from, uint64_t parts, uint64_t rows)
+static dcsr_i_borders *borders_of(const origin *from, const dcsr_multi *devices, uint64_t rows)
 {
     if (from->borders) return dcsr_i_borders_hold(from->borders);
-    return from->pieces ? dcsr_i_borders_of_pieces(parts, from->pieces) : dcsr_i_borders_even(parts, rows);
+    return from->pieces ? dcsr_i_borders_of_pieces(devices, from->pieces)
+                        : dcsr_i_borders_even(dcsr_i_multi_count(devices), rows);
 }
 
 static dcsr_status make_parts(dcsr_multi_matrix *created, const origin *from)
@@ -102,7 +103,7 @@ static dcsr_status create(dcsr_multi_matrix **matrix, dcsr_multi *devices, const
     pthread_cond_init(&created->filled, NULL);
     pthread_cond_init(&created->changed, NULL);
     dcsr_i_multi_retain(devices);
-    created->row_borders = borders_of(from, created->parts, shape->rows);
+    created->row_borders = borders_of(from, devices, shape->rows);
     if (created->row_borders)
         created->col_borders = shape->rows == shape->cols ? dcsr_i_borders_hold(created->row_borders)
                                                           : dcsr_i_borders_even(created->parts, shape->cols);

@@ -1,10 +1,10 @@
 /* multi_triangles.c: triangles on several devices, as products under a mask.
  *
  *      U             each edge once, from its end of lower degree; of ends of the same degree, from the lower vertex
- *      C<U> = U U^T  over plus-pair: C[a][b] is how many c both a and b lead to, where a -> b
- *      D<U> = U U    D[a][c] is how many b are between a and c, where a -> c
+ *      C<U> = U U    over plus-pair: C[a][c] is how many b are between a and c, where a -> c
+ *      D<U> = U U^T  D[a][b] is how many c both a and b lead to, where a -> b
  *
- * A triangle a -> b -> c, a -> c counts once in C, in row a and column b, and once in D, in row a and column c. So the
+ * A triangle a -> b -> c, a -> c counts once in C, in row a and column c, and once in D, in row a and column b. So the
  * sum of C is the number of triangles, and its sums of rows and columns, with those of D's columns, are in how many
  * each vertex is. Lists are as short as may be (Chiba, Nishizeki 1985); each device fetches those that its vertices
  * lead to. */
@@ -133,10 +133,10 @@ static void make_lists(counting *c)
 /* ---- Counting ---- */
 
 /* The sums of a product's rows and columns, each added to own where that is not NULL, and the sum of all. */
-static uint64_t add_sums(counting *c, bool by_list, uint64_t *own_rows, uint64_t *own_cols)
+static uint64_t add_sums(counting *c, bool transposed, uint64_t *own_rows, uint64_t *own_cols)
 {
     dcsr_i_multi_work *w = &c->w;
-    const dcsr_desc desc = {.mask_structure = true, .transpose_b = by_list};
+    const dcsr_desc desc = {.mask_structure = true, .transpose_b = transposed};
     const uint64_t one = 1, none = 0;
     uint64_t all = 0;
     dcsr_multi_matrix *product = NULL;
@@ -206,8 +206,8 @@ dcsr_status dcsr_multi_triangles(uint64_t *triangles, dcsr_triangles_result *res
         made = dcsr_context_allocate(w->context, w->n, sizeof *made);
         if (!made) w->status = dcsr_thread_status();
     }
-    all = add_sums(&c, true, made, made);
-    if (made) add_sums(&c, false, NULL, made);
+    all = add_sums(&c, false, made, made);
+    if (made) add_sums(&c, true, NULL, made);
     if (!w->status && made) memcpy(triangles, made, w->n * sizeof *made);
     if (!w->status && result) result->triangles = all;
     if (made) dcsr_context_free(w->context, made, w->n, sizeof *made);

@@ -46,6 +46,7 @@ typedef struct dcsr_multi_options {
  *      cuda:0-3   cuda:0,2 those, as CUDA counts them
  *      cpu:numa            one device for each NUMA node that has processors, its threads bound to them
  *      cpu:4               four devices, each with a quarter of the threads
+ *      cpu:2x3             two groups of three, which are taken for devices of two nodes
  *
  * "cpu", "cuda" and "auto" are one device. Each device is a context, with a thread of the library's that works for it.
  * *devices is NULL on failure. Errors: INVALID_ARGUMENT (a text of another form, a device named twice: the message
@@ -60,6 +61,8 @@ typedef struct dcsr_multi_info {
     uint64_t devices;
     dcsr_device device;                      /* of what kind they are */
     dcsr_context *context[DCSR_MAX_DEVICES]; /* lent: to be asked, and for vectors of a part */
+    /* The node of memory that each is on; -1: not known. Borders are drawn between nodes first. */
+    int node[DCSR_MAX_DEVICES];
     /* Bit j of peers[k]: device k can touch the memory of device j itself, as shares of the processor can, and GPUs
      * with peer access; else what it needs of it goes by way of the host. */
     uint64_t peers[DCSR_MAX_DEVICES];
@@ -255,7 +258,7 @@ DCSR_API dcsr_status dcsr_multi_spmm(void *Y, const dcsr_multi_vector *mask, con
  * that of a single device, bit for bit. Of the descriptor, replace and same_pattern change nothing, as C is new.
  * *C is NULL on failure. Errors: as dcsr_mxm(), whatever is of other devices, and INVALID_ARGUMENT for
  * desc->transpose_a: multiply with what dcsr_multi_transpose() gives. Cost on each device: that of dcsr_mxm() for its
- * part, O(rows of B), and a copy of what it fetches, on GPUs by way of host memory. Memory on each: the rows that it
+ * part, O(rows of B), and a copy of what it fetches, on GPUs from one to the other. Memory on each: the rows that it
  * fetches, twice for a while. */
 DCSR_API dcsr_status dcsr_multi_mxm(dcsr_multi_matrix **C, dcsr_type type, dcsr_multi_view *mask,
                                     const dcsr_semiring *semiring, dcsr_multi_view *A, dcsr_multi_view *B,
@@ -277,7 +280,7 @@ DCSR_API dcsr_status dcsr_multi_vector_reduce(void *result, const dcsr_monoid *m
  *
  * A CSR, a CSC or a COO that is on one device, as parts with equally many entries for several, which may begin and end
  * within a row (a column of CSC): so that a row that is longer than a share has several devices. After Chen, Xie,
- * Firoz, Li, Song, Barker, Raugas, Li: MSREP, a fast yet light sparse matrix framework for multi-GPU systems (2021),
+ * Firoz, Li, Song, Barker, Raugas, Li: MSREP, a fast yet light sparse matrix framework for multi-GPU systems (2022),
  * whose pCSR, pCSC and pCOO they are. Parts never change: they are for products with a matrix that is what it is. */
 
 typedef struct dcsr_parts dcsr_parts;
@@ -383,8 +386,8 @@ DCSR_API dcsr_status dcsr_multi_sssp(double *distance, dcsr_sssp_result *result,
                                      uint64_t source, const dcsr_sssp_options *options);
 
 /* Triangles, as dcsr_triangles(), with its numbers. Edges are kept by their ends of lower degree, as a partitioned
- * matrix, which is multiplied with its transpose under itself (dcsr_multi_mxm); for numbers of each vertex also with
- * itself. If not options->symmetric, A is transposed first. triangles or result may be NULL, not both. Cost:
+ * matrix, which is multiplied with itself under itself (dcsr_multi_mxm); for numbers of each vertex also with its
+ * transpose. If not options->symmetric, A is transposed first. triangles or result may be NULL, not both. Cost:
  * O(n + m sqrt m), mostly far less. Memory: 28 n + 4 m bytes on the host; on the devices what m edges take, lists that
  * they fetch, and 8 m bytes for the product, and the transpose. */
 DCSR_API dcsr_status dcsr_multi_triangles(uint64_t *triangles, dcsr_triangles_result *result,

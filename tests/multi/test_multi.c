@@ -33,7 +33,12 @@ Test(multi, texts_of_no_form_are_refused_with_their_place)
         {"cpu:", "at character 5: a number of devices or \"numa\""},
         {"cpu:-1", "at character 5: a number of devices"},
         {"cpu:numa ", "at character 5: a number of devices"},
-        {"cpu:2x", "at character 6: the end"},
+        {"cpu:2x", "at character 7: the number of devices of a node"},
+        {"cpu:2x2x2", "at character 8: the end"},
+        {"cpu:2x0", "at character 5: 1 to 64"},
+        {"cpu:0x2", "at character 5: 1 to 64"},
+        {"cpu:33x2", "at character 5: 1 to 64"},
+        {"cpu:1000000x1000000", "at character 5: 1 to 64"},
         {"cpu:2,3", "at character 6: the end"},
         {"cpu:0", "at character 5: 1 to 64"},
         {"cpu:65", "at character 5: 1 to 64"},
@@ -63,6 +68,8 @@ Test(multi, texts_name_devices_in_their_order)
     for (int i = 0; i < 5; i++) cr_assert_eq(named.number[i], numbers[i]);
     TEST_OK(dcsr_i_devices_read(&named, "cpu:64", nowhere));
     cr_assert(named.device == DCSR_DEVICE_CPU && named.count == 64 && !named.bound);
+    TEST_OK(dcsr_i_devices_read(&named, "cpu:2x3", nowhere));
+    cr_assert(named.device == DCSR_DEVICE_CPU && named.count == 6 && named.on_node == 3 && !named.bound);
     TEST_OK(dcsr_i_devices_read(&named, "auto", nowhere));
     cr_assert(named.device == DCSR_DEVICE_AUTO && named.count == 1);
     TEST_OK(dcsr_i_devices_read(&named, "cpu:numa", nowhere));
@@ -109,6 +116,36 @@ Test(multi, nodes_are_those_with_processors_that_may_be_used)
     rmdir(folder);
 }
 
+Test(multi, gpus_are_on_the_node_that_their_place_on_the_bus_says)
+{
+    char folder[] = "/tmp/test_multi.XXXXXX", path[300];
+    static const struct {
+        const char *place, *text;
+        int node;
+    } places[] = {{"0000:3b:00.0", "1\n", 1}, {"0000:af:00.0", "-1\n", -1}, {"0001:00:00.0", "none\n", -1}};
+    cr_assert(mkdtemp(folder));
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, places[i].place);
+        cr_assert_eq(mkdir(path, 0700), 0);
+        snprintf(path, sizeof path, "%s/%s/numa_node", folder, places[i].place);
+        FILE *file = fopen(path, "w");
+        cr_assert(file);
+        fputs(places[i].text, file);
+        fclose(file);
+        cr_assert_eq(dcsr_i_numa_node_of(folder, places[i].place), places[i].node);
+    }
+    cr_assert_eq(dcsr_i_numa_node_of(folder, "0000:3B:00.0"), 1);
+    cr_assert_eq(dcsr_i_numa_node_of(folder, "0000:3c:00.0"), -1);
+    cr_assert_eq(dcsr_i_numa_node_of(folder, ""), -1);
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s/numa_node", folder, places[i].place);
+        unlink(path);
+        snprintf(path, sizeof path, "%s/%s", folder, places[i].place);
+        rmdir(path);
+    }
+    rmdir(folder);
+}
+
 /* ---- Devices ---- */
 
 static dcsr_multi *open_devices(const char *text, int threads)
@@ -138,6 +175,22 @@ Test(multi, devices_share_the_threads)
     TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT,
                 dcsr_multi_create(&devices, "cpu:2", &(dcsr_multi_options){.threads = -1}));
     cr_assert_null(devices);
+}
+
+Test(multi, groups_are_taken_for_nodes)
+{
+    dcsr_multi *devices = open_devices("cpu:2x3", 6);
+    dcsr_multi_info info;
+    TEST_OK(dcsr_multi_get_info(devices, &info));
+    cr_assert_eq(info.devices, 6);
+    for (int k = 0; k < 6; k++) cr_assert_eq(info.node[k], k / 3);
+    cr_assert(dcsr_i_multi_node_end(devices, 0) == 3 && dcsr_i_multi_node_end(devices, 3) == 6);
+    dcsr_multi_destroy(devices);
+    devices = open_devices("cpu:4", 4);
+    TEST_OK(dcsr_multi_get_info(devices, &info));
+    for (int k = 0; k < 4; k++) cr_assert_eq(info.node[k], -1);
+    cr_assert_eq(dcsr_i_multi_node_end(devices, 0), 4);
+    dcsr_multi_destroy(devices);
 }
 
 static dcsr_status note_processors(void *user, uint64_t k)

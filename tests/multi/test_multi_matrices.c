@@ -6,6 +6,7 @@
 #include <dcsr/multi.h>
 #include <dcsr/mxm.h>
 #include <dcsr/spmm.h>
+#include <dcsr/spmv.h>
 #include <dcsr/transpose.h>
 #include <math.h>
 #include <stdio.h>
@@ -401,6 +402,98 @@ Test(multi_matrices, products_with_dense_ones_are_what_they_are_defined_as)
         destroy_both(&a);
         close_world(&w);
     }
+}
+
+/* ---- Nodes of memory ---- */
+
+/* The same matrix on devices that a text names. */
+static dcsr_multi_view *open_view(const char *text, dcsr_view *from, dcsr_multi **devices,
+                                  dcsr_multi_matrix **matrix)
+{
+    dcsr_multi_view *view;
+    TEST_OK(dcsr_multi_create(devices, text, &(dcsr_multi_options){.threads = 4}));
+    TEST_OK(dcsr_multi_matrix_from_view(matrix, *devices, from, NULL));
+    TEST_OK(dcsr_multi_view_create(&view, *matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED));
+    return view;
+}
+
+static double off_by(uint64_t part, double share)
+{
+    return fabs((double)part - share) / share;
+}
+
+Test(multi_matrices, borders_are_even_between_nodes_and_between_their_devices)
+{
+    enum { N = 8000, LONG = 16, SHORT = 2 };
+    dcsr_context *context;
+    uint64_t *rows = test_allocate(N * LONG, sizeof *rows), *cols = test_allocate(N * LONG, sizeof *cols),
+             n = 0;
+    TEST_OK(dcsr_context_create(&context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 2}));
+    dcsr_matrix *matrix = test_matrix(context, DCSR_PATTERN, N, N, DCSR_POLICY_LAST);
+    for (uint64_t i = 0; i < N; i++) /* the first quarter has most of it */
+        for (uint64_t j = 0; j < (i < N / 4 ? LONG : SHORT); j++, n++)
+            rows[n] = i, cols[n] = (i * i + j * 3571) % N;
+    TEST_OK(dcsr_matrix_insert(matrix, n, rows, cols, NULL, NULL));
+    TEST_OK(dcsr_matrix_wait(matrix));
+    free(rows), free(cols);
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
+    dcsr_multi *devices;
+    dcsr_multi_matrix *parts, *transpose;
+    dcsr_multi_view *multi = open_view("cpu:2x3", view, &devices, &parts);
+    for (int k = 0; k < 2; k++) {
+        dcsr_multi_matrix_info info;
+        TEST_OK(dcsr_multi_matrix_get_info(k ? transpose : parts, &info));
+        const double all = (double)info.whole.stored;
+        for (int node = 0; node < 2; node++) {
+            const uint64_t *stored = info.stored + 3 * node, here = stored[0] + stored[1] + stored[2];
+            cr_assert_lt(off_by(here, all / 2), 0.01);
+            for (int i = 0; i < 3; i++) cr_assert_lt(off_by(stored[i], (double)here / 3), 0.01);
+        }
+        if (!k) TEST_OK(dcsr_multi_transpose(&transpose, multi, NULL));
+    }
+    dcsr_multi_matrix_destroy(transpose);
+    dcsr_multi_view_destroy(multi);
+    dcsr_multi_matrix_destroy(parts);
+    dcsr_multi_destroy(devices);
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+Test(multi_matrices, two_groups_for_nodes_give_the_bits_of_one_device)
+{
+    test_random random = {12};
+    dcsr_context *context;
+    TEST_OK(dcsr_context_create(&context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 2}));
+    world w = {.context = context};
+    TEST_OK(dcsr_multi_create(&w.devices, "cpu", NULL));
+    both a = random_both(&w, &random, DCSR_FP64, 90, 90, 900, false);
+    dcsr_multi *devices;
+    dcsr_multi_matrix *parts, *product;
+    dcsr_multi_view *multi = open_view("cpu:2x2", a.view, &devices, &parts);
+    dcsr_multi_vector *x, *y;
+    double values[90], expected[90], got[90], none = 0;
+    for (int i = 0; i < 90; i++) values[i] = number(&random, false);
+    TEST_OK(dcsr_spmv(expected, a.view, values));
+    TEST_OK(dcsr_multi_vector_create(&x, multi, DCSR_FP64, true));
+    TEST_OK(dcsr_multi_vector_create(&y, multi, DCSR_FP64, false));
+    TEST_OK(dcsr_multi_vector_from_array(x, values));
+    TEST_OK(dcsr_multi_spmv(y, multi, x, NULL));
+    TEST_OK(dcsr_multi_vector_to_array(y, &none, got));
+    cr_assert(!memcmp(expected, got, sizeof got));
+    dcsr_matrix *one = test_matrix(context, DCSR_FP64, 90, 90, DCSR_POLICY_LAST);
+    const dcsr_semiring *semiring = dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64);
+    TEST_OK(dcsr_mxm(one, NULL, NULL, semiring, a.view, a.view, NULL));
+    TEST_OK(dcsr_multi_mxm(&product, DCSR_FP64, NULL, semiring, multi, multi, NULL, NULL));
+    assert_bits(context, product, one);
+    dcsr_multi_matrix_destroy(product);
+    dcsr_matrix_destroy(one);
+    dcsr_multi_vector_destroy(x), dcsr_multi_vector_destroy(y);
+    dcsr_multi_view_destroy(multi);
+    dcsr_multi_matrix_destroy(parts);
+    dcsr_multi_destroy(devices);
+    destroy_both(&a);
+    close_world(&w);
 }
 
 /* ---- Failures ---- */

@@ -1,6 +1,6 @@
-/* parts.c: a CSR, a CSC or a COO as parts with equally many entries, which may end within a row; and products with
- * them, whose partial results are merged. After Chen, Xie, Firoz, Li, Song, Barker, Raugas, Li: MSREP (2021), which
- * calls them pCSR, pCSC and pCOO.
+/* format_parts.c: a CSR, a CSC or a COO as parts with equally many entries, which may end within a row; and products
+ * with them, whose partial results are merged. After Chen, Xie, Firoz, Li, Song, Barker, Raugas, Li: MSREP (2022),
+ * which calls them pCSR, pCSC and pCOO.
  *
  *      offsets    0     3        7  8       12          of lines: rows of CSR and COO, columns of CSC
  *      entries    a b c d e f g h i j k l
@@ -329,15 +329,17 @@ static dcsr_type result_type(const dcsr_parts *p)
 }
 
 /* What columns give to all of y, by one thread. */
-#define SCATTER(name, ctype, entry)                                                            \
-    static void scatter_##name(ctype *y, const dcsr_part *part, const ctype *x, uint64_t rows) \
-    {                                                                                          \
-        const ctype *a = part->values;                                                         \
-        (void)a;                                                                               \
-        memset(y, 0, rows * sizeof *y);                                                        \
-        for (uint64_t i = 0; i < part->lines; i++)                                             \
-            for (uint64_t e = part->offsets[i]; e < part->offsets[i + 1]; e++)                 \
-                y[part->indices[e]] += (entry)*x[i];                                           \
+#define SCATTER(name, ctype, entry)                                                                     \
+    static void scatter_##name(ctype *restrict y, const dcsr_part *part, const ctype *x, uint64_t rows) \
+    {                                                                                                   \
+        const uint32_t *restrict to = part->indices;                                                    \
+        const ctype *restrict a = part->values;                                                         \
+        (void)a;                                                                                        \
+        memset(y, 0, rows * sizeof *y);                                                                 \
+        for (uint64_t i = 0; i < part->lines; i++) {                                                    \
+            const ctype u = x[i];                                                                       \
+            for (uint64_t e = part->offsets[i]; e < part->offsets[i + 1]; e++) y[to[e]] += (entry)*u;   \
+        }                                                                                               \
     }
 SCATTER(fp64, double, a[e])
 SCATTER(fp32, float, a[e])
@@ -443,8 +445,8 @@ static dcsr_status multiply_part(void *user, uint64_t k)
     dcsr_status status = by_columns         ? multiply_columns(m, k)
                          : p->part[k].lines ? dcsr_spmv(m->partial[k], p->shown[k], m->x)
                                             : DCSR_OK;
-    const uint64_t began = dcsr_i_nanoseconds();
     DCSR_TRY(dcsr_multi_meet(p->devices, status));
+    const uint64_t began = dcsr_i_nanoseconds();
     if (m->merge != DCSR_MERGE_ONE && !by_columns) {
         put_rows(m, k);
     } else if (m->merge == DCSR_MERGE_TREE) {
