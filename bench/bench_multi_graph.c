@@ -1,9 +1,10 @@
-/* bench_multi_graph.c: graphs in parts on several devices, beside the same graph on one: insertion, breadth-first search,
- * PageRank, and the share of time in which devices wait for what others send.
+/* bench_multi_graph.c: graphs in parts on several devices, beside the same graph on one: insertion, breadth-first
+ * search, PageRank, and the share of time in which devices wait for what others send.
  *
- * Strong scaling: the graph stays, devices become more; on the cpu each of K devices has a K-th of the threads, so there
- * it shows what being in parts costs. The peer is dcsr on one device in the same run: dcsr_matrix_insert(), dcsr_bfs(),
- * dcsr_pagerank(). Graphs are R-MAT, 16 edges a vertex, each inserted both ways. Levels and ranks are compared. */
+ * Strong scaling: the graph stays, devices become more; on the cpu each of K devices has a K-th of the threads, so
+ * there it shows what being in parts costs. The peer is dcsr on one device in the same run: dcsr_matrix_insert(),
+ * dcsr_bfs(), dcsr_pagerank(). Graphs are R-MAT, 16 edges a vertex, each inserted both ways. Levels, ranks and the
+ * number of entries are compared. */
 #include "bench/harness.h"
 #include "bench/inputs.h"
 #include <dcsr/convert.h>
@@ -270,6 +271,7 @@ int main(int argc, char **argv)
         bench_table_begin(&b, "multi_graph", "A search from one vertex; an iteration of PageRank",
                           "graph algorithm devices | ms:%.3f gteps:%.3f times_one:%.2f levels:%.0f "
                           "communication:%.3f apart:%.1e");
-    for (const int *scale = BENCH_SIZE_ON(&b, quick, host, gpu); *scale; scale++) on_graph(&b, *scale, graphs);
+    for (const int *scale = BENCH_SIZE_ON(&b, quick, host, gpu); *scale; scale++)
+        on_graph(&b, *scale, graphs);
     return bench_end(&b);
 }

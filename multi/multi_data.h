@@ -14,8 +14,8 @@
 #include "dcsr/store/store.h"
 #include "multi/multi_view.h"
 
-/* Batches split by owner: an operation for each part, whose entries are packed for its store, in the order in which they
- * were given, their rows counted from its border. */
+/* Batches split by owner: an operation for each part, whose entries are packed for its store, in the order in which
+ * they were given, their rows counted from its border. */
 typedef struct dcsr_i_split {
     dcsr_i_borders *borders; /* held; NULL: there is no batch */
     uint64_t n, calls;       /* entries, and the calls that gave them */
@@ -74,8 +74,8 @@ void dcsr_i_multi_wait(dcsr_multi_matrix *matrix);
 /* ---- split.c ---- */
 /* A split without entries, for those of the call, at the borders of today. With the lock. */
 dcsr_status dcsr_i_split_open(dcsr_i_split *split, const dcsr_multi_matrix *matrix, const dcsr_i_entries *e);
-/* Appends entries with rows of the whole matrix; INDEX_OUT_OF_RANGE names the first that is outside, and none is appended
- * then, nor after OUT_OF_MEMORY. Cost: two passes, in the threads of all devices. */
+/* Appends entries with rows of the whole matrix; INDEX_OUT_OF_RANGE names the first that is outside, and none is
+ * appended then, nor after OUT_OF_MEMORY. Cost: two passes, in the threads of all devices. */
 dcsr_status dcsr_i_split_add(dcsr_i_split *split, const dcsr_multi_matrix *matrix, const dcsr_i_entries *e);
 /* Splits all anew, at the borders of today. */
 dcsr_status dcsr_i_split_again(dcsr_i_split *split, dcsr_multi_matrix *matrix);

@@ -257,8 +257,7 @@ static dcsr_status queue_batch(dcsr_multi_matrix *matrix, const dcsr_i_entries *
     dcsr_status status = wait_for_room(matrix, e->call);
     if (status == DCSR_OK) status = dcsr_i_entries_check(matrix->part[0], e);
     dcsr_i_multi_change *last = status == DCSR_OK ? joinable(matrix, e) : NULL;
-    if (status == DCSR_OK)
-        status = last ? join(matrix, last, e, ticket) : queue_alone(matrix, e, ticket);
+    if (status == DCSR_OK) status = last ? join(matrix, last, e, ticket) : queue_alone(matrix, e, ticket);
     pthread_mutex_unlock(&matrix->lock);
     return status;
 }

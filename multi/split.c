@@ -11,7 +11,7 @@ typedef struct share {
     uint64_t of[DCSR_MAX_DEVICES]; /* entries; then where the next one goes */
     uint64_t first_key[DCSR_MAX_DEVICES], last_key[DCSR_MAX_DEVICES];
     bool some[DCSR_MAX_DEVICES], descends[DCSR_MAX_DEVICES]; /* of these keys */
-    uint64_t outside; /* the first entry that is; UINT64_MAX: none */
+    uint64_t outside;                                        /* the first entry that is; UINT64_MAX: none */
 } share;
 
 /* As dcsr_i_owner(); the next comparison need not wait for this one where parts are few. */
@@ -52,7 +52,8 @@ static inline uint64_t word_of(const void *values, size_t size, uint64_t i)
     }
 }
 
-static void pack(const dcsr_i_split *split, share *mine, const dcsr_i_entries *e, uint64_t first, uint64_t end)
+static void pack(const dcsr_i_split *split, share *mine, const dcsr_i_entries *e, uint64_t first,
+                 uint64_t end)
 {
     for (uint64_t i = first; i < end; i++) {
         const uint64_t k = owner_of(split->borders, e->rows[i]), to = mine->of[k]++;
@@ -192,8 +193,8 @@ void dcsr_i_split_free(dcsr_i_split *split)
 
 /* ---- At other borders ---- */
 
-/* What a part was to be given, with rows of the whole matrix. Entries of one row have one owner, so that part after part
- * is an order that gives the same as theirs. */
+/* What a part was to be given, with rows of the whole matrix. Entries of one row have one owner, so that part after
+ * part is an order that gives the same as theirs. */
 static void unpack(uint64_t *rows, uint64_t *cols, char *values, const dcsr_i_packed *batch, uint64_t begin)
 {
     const size_t size = batch->value_size;

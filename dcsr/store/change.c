@@ -262,8 +262,8 @@ dcsr_status dcsr_i_matrix_change_packed(dcsr_matrix *matrix, dcsr_i_operation *o
     operation->matrix = matrix->serial;
     operation->batch.sealed = true;
     if (agreement) operation->agreement = *agreement;
-    dcsr_i_set_aside before = dcsr_i_use_set_aside(operation->kind == DCSR_I_REMOVE ? DCSR_I_HALF_SET_ASIDE
-                                                                                    : DCSR_I_NOT_SET_ASIDE);
+    dcsr_i_set_aside before =
+        dcsr_i_use_set_aside(operation->kind == DCSR_I_REMOVE ? DCSR_I_HALF_SET_ASIDE : DCSR_I_NOT_SET_ASIDE);
     pthread_mutex_lock(&matrix->queue.lock);
     status = submit(matrix, operation, ticket, &here);
     pthread_mutex_unlock(&matrix->queue.lock);

@@ -74,8 +74,8 @@ typedef dcsr_status dcsr_multi_task(void *user, uint64_t k);
 DCSR_API dcsr_status dcsr_multi_run(dcsr_multi *devices, dcsr_multi_task *task, void *user);
 
 /* In a task: waits until all devices are here; what each wrote before, all see afterwards. If any of them comes with a
- * failure, or has returned with one, all get one, and should return it: those that did not fail themselves CANCELLED, of
- * which nobody is told. So a task may also return where it fails, without meeting the others. */
+ * failure, or has returned with one, all get one, and should return it: those that did not fail themselves CANCELLED,
+ * of which nobody is told. So a task may also return where it fails, without meeting the others. */
 DCSR_API dcsr_status dcsr_multi_meet(dcsr_multi *devices, dcsr_status mine);
 
 /* ---- Matrices ---- */
@@ -223,9 +223,10 @@ DCSR_API dcsr_status dcsr_multi_vector_reduce(void *result, const dcsr_monoid *m
 
 /* ---- Algorithms ----
  *
- * As those of dcsr/graph.h, with the same options and results, on all devices at once. The arrays are the caller's, in host memory, with an element for
- * each vertex. After an error they are as they were, and so is the result; but an array that is copied from a device
- * that fails meanwhile (DEVICE) may hold some elements. Views of any layout; any number of threads may work on one.
+ * As those of dcsr/graph.h, with the same options and results, on all devices at once. The arrays are the caller's, in
+ * host memory, with an element for each vertex. After an error they are as they were, and so is the result; but an
+ * array that is copied from a device that fails meanwhile (DEVICE) may hold some elements. Views of any layout; any
+ * number of threads may work on one.
  *
  * Errors of all: INVALID_ARGUMENT (NULL, an option out of range), DIMENSION_MISMATCH (not square), INDEX_OUT_OF_RANGE
  * (a source that is no vertex), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE. In costs n is the number of vertices and m

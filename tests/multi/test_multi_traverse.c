@@ -1,5 +1,5 @@
-/* test_multi_traverse.c: searches on several devices from several vertices, beside those of one device, and devices that
- * are lost meanwhile. */
+/* test_multi_traverse.c: searches on several devices from several vertices, beside those of one device, and devices
+ * that are lost meanwhile. */
 #include "tests/support/support_multi.h"
 #include <dcsr/generate.h>
 #include <dcsr/mxv.h>
@@ -141,9 +141,15 @@ static void multiply_and_lose(long operations)
     close_both(&g);
 }
 
-#define LOST(n)                                                        \
-    Test(multi_traverse, loses_a_device_after_##n) { search_and_lose(n); } \
-    Test(multi_traverse, product_loses_a_device_after_##n) { multiply_and_lose(n); }
+#define LOST(n)                                            \
+    Test(multi_traverse, loses_a_device_after_##n)         \
+    {                                                      \
+        search_and_lose(n);                                \
+    }                                                      \
+    Test(multi_traverse, product_loses_a_device_after_##n) \
+    {                                                      \
+        multiply_and_lose(n);                              \
+    }
 LOST(0)
 LOST(4)
 LOST(9)
