@@ -33,8 +33,9 @@ static void release(dcsr_multi_matrix *matrix)
     dcsr_i_multi_release(devices);
 }
 
-/* The most entries of batches that are applied together. */
-enum { JOINED_ENTRIES = 1 << 20 };
+/* The most entries of batches that are applied together: on the cpu of all, on GPUs of each, as a version costs one
+ * about as much as so many do. */
+enum { JOINED_ENTRIES = 1 << 20, JOINED_BY_GPU = 1 << 22 };
 
 static const dcsr_matrix_options defaults;
 
@@ -225,10 +226,11 @@ static dcsr_status join(dcsr_multi_matrix *matrix, dcsr_i_multi_change *last, co
 static dcsr_i_multi_change *joinable(const dcsr_multi_matrix *matrix, const dcsr_i_entries *e)
 {
     dcsr_i_multi_change *last = matrix->last;
-    return last && last->kind == e->kind && last->batch.borders == matrix->row_borders &&
-                   last->batch.n + e->n <= JOINED_ENTRIES
-               ? last
-               : NULL;
+    const uint64_t most = dcsr_i_multi_context(matrix->devices, 0)->cuda ? matrix->parts * JOINED_BY_GPU
+                                                                         : (uint64_t)JOINED_ENTRIES;
+    const bool joins = last && last->kind == e->kind && last->batch.borders == matrix->row_borders &&
+                       last->batch.n + e->n <= most;
+    return joins ? last : NULL;
 }
 
 /* A batch that joins none is split without the lock; should borders move meanwhile, the coordinator splits it again.
