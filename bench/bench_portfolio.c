@@ -2,18 +2,20 @@
  *
  * Matrices of some kinds: grids whose values are those of the stencil, and with values of their own; graphs whose
  * degrees follow a power law, with values of their own, with few weights, and as patterns; uniform and banded ones; one
- * whose rows are of very different length. The matrix is defragmented, so `segments` is at its best. Peers have fp64;
- * for a pattern they have ones. What a format costs is its building over a product of `segments`: after how many
- * products it may pay. */
+ * whose rows are of very different length. The matrix is defragmented, so `segments` is at its best. For a pattern peers
+ * have ones, of fp64. What a format costs is its building over a product of `segments`: after how many products it may
+ * pay. On a GPU its clock counts, for peers and kernels alike; there grids and graphs are also of fp32, and there is a
+ * graph whose x is larger than the cache. The rate is that of the bytes that a CSR has to move. */
 #include "bench/peers/peers.h"
 #include "bench/place.h"
 #include <dcsr/spmv.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PEERS = 8 };
+enum { MOST_PEERS = 8, FOREVER = 1000000 };
 
 /* What the values are. */
 typedef enum values { OWN, VARIED, WEIGHTS, NONE } values;
@@ -21,19 +23,22 @@ typedef enum values { OWN, VARIED, WEIGHTS, NONE } values;
 static const struct {
     const char *name, *quick, *full; /* generated, or made here if there is no colon */
     values values;
+    enum { ANYWHERE, ALSO_FP32, ON_GPU } where; /* on a GPU also of fp32; only there */
 } matrices[] = {
-    {"2d5", "poisson2d5:200", "poisson2d5:2000", OWN},
-    {"3d7", "poisson3d7:30", "poisson3d7:150", OWN},
-    {"3d27", "poisson3d27:25", "poisson3d27:100", OWN},
-    {"2d5-varied", "poisson2d5:200", "poisson2d5:2000", VARIED},
-    {"3d27-varied", "poisson3d27:25", "poisson3d27:100", VARIED},
-    {"rmat", "rmat:14,16", "rmat:20,16", VARIED},
-    {"rmat-weights", "rmat:14,16", "rmat:20,16", WEIGHTS},
-    {"rmat-pattern", "rmat:14,16", "rmat:20,16", NONE},
-    {"uniform", "er:20000,300000", "er:1000000,16000000", VARIED},
-    {"uniform-pattern", "er:20000,300000", "er:1000000,16000000", NONE},
-    {"banded", "banded", "banded", VARIED},
-    {"uneven", "uneven", "uneven", VARIED},
+    {"2d5", "poisson2d5:200", "poisson2d5:2000", OWN, ALSO_FP32},
+    {"rmat", "rmat:14,16", "rmat:20,16", VARIED, ALSO_FP32},
+    {"3d7", "poisson3d7:30", "poisson3d7:150", OWN, ALSO_FP32},
+    {"3d27", "poisson3d27:25", "poisson3d27:100", OWN, ALSO_FP32},
+    {"rmat-large", "rmat:15,16", "rmat:22,16", VARIED, ON_GPU},
+    {"2d5-varied", "poisson2d5:200", "poisson2d5:2000", VARIED, ANYWHERE},
+    {"3d27-varied", "poisson3d27:25", "poisson3d27:100", VARIED, ANYWHERE},
+    {"rmat-weights", "rmat:14,16", "rmat:20,16", WEIGHTS, ANYWHERE},
+    {"rmat-pattern", "rmat:14,16", "rmat:20,16", NONE, ANYWHERE},
+    {"uniform", "er:20000,300000", "er:1000000,16000000", VARIED, ANYWHERE},
+    {"uniform-pattern", "er:20000,300000", "er:1000000,16000000", NONE, ANYWHERE},
+    {"banded", "banded", "banded", VARIED, ANYWHERE},
+    {"uneven", "uneven", "uneven", VARIED, ANYWHERE},
+    {"rmat-huge", "rmat:15,8", "rmat:24,8", VARIED, ON_GPU},
 };
 
 /* Entries of a row lie within 1000 columns of the diagonal; or rows have 1 to 4096 entries, half as many rows of twice
@@ -79,7 +84,8 @@ typedef struct contest {
     bench_table *table;
     const char *name;
     const bench_csr *A;
-    dcsr_type type;
+    dcsr_type type;   /* of the matrix */
+    dcsr_type vector; /* of x and y */
     double *expected, *fetched;
     void *x, *y;
     double best_peer, segments; /* seconds; NAN before they are known */
@@ -97,6 +103,8 @@ static void multiply(void *argument)
     const product *p = argument;
     if (p->peer)
         p->peer->multiply(p->self, p->c->y, p->c->x);
+    else if (p->c->b->gpu)
+        BENCH_OK(dcsr_spmv_plan_run_on_stream(p->c->y, p->plan, p->c->x, bench_gpu_stream()));
     else
         BENCH_OK(dcsr_spmv_plan_run(p->c->y, p->plan, p->c->x));
 }
@@ -105,18 +113,21 @@ static void multiply(void *argument)
 static double measure(const contest *c, const char *kernel, product p)
 {
     p.c = c;
-    const double seconds = bench_time(c->b, multiply, &p, 7, BENCH_SIZE(c->b, 0.02, 0.3)).low;
-    bench_fetch_values(c->b, c->fetched, c->y, c->A->rows, DCSR_FP64);
-    if (bench_difference(c->expected, c->fetched, c->A->rows) > 1e-10)
+    const double seconds = bench_time(c->b, multiply, &p, 7, BENCH_SIZE_ON(c->b, 0.02, 0.3, 0.02)).low;
+    bench_fetch_values(c->b, c->fetched, c->y, c->A->rows, c->vector);
+    if (bench_difference(c->expected, c->fetched, c->A->rows) > (c->vector == DCSR_FP32 ? 1e-4 : 1e-10))
         bench_die("%s has another product on %s", kernel, c->name);
     return seconds;
 }
 
 static void print(const contest *c, const char *kernel, double seconds, double build, double bytes)
 {
-    bench_row(c->table, BENCH_LABELS(c->name, dcsr_type_name(c->type), kernel), seconds,
-              2e-9 * (double)c->A->nnz / seconds, c->segments / seconds, c->best_peer / seconds,
-              build / c->segments, bytes / (double)c->A->nnz);
+    const double nnz = (double)c->A->nnz, element = (double)dcsr_type_size(c->vector),
+                 moved = nnz * (4 + (double)dcsr_type_size(c->type)) + 4 * (double)c->A->rows +
+                         element * (double)(c->A->rows + c->A->cols);
+    bench_row(c->table, BENCH_LABELS(c->name, dcsr_type_name(c->type), kernel), seconds, 2e-9 * nnz / seconds,
+              1e-9 * moved / seconds, c->segments / seconds, c->best_peer / seconds, build / c->segments,
+              bytes / nnz);
 }
 
 static void measure_peers(contest *c)
@@ -124,14 +135,14 @@ static void measure_peers(contest *c)
     const peer_product *peer;
     double seconds[MOST_PEERS] = {0};
     c->best_peer = c->segments = NAN;
-    for (size_t i = 0; i < MOST_PEERS && (peer = peer_products(c->b->gpu, DCSR_FP64, i)); i++) {
+    for (size_t i = 0; i < MOST_PEERS && (peer = peer_products(c->b->gpu, c->vector, i)); i++) {
         char note[PEER_NOTE];
         void *self = peer->create(c->A, c->b->threads, c->b->quick, note);
         seconds[i] = measure(c, peer->name, (product){.peer = peer, .self = self});
         peer->destroy(self);
         c->best_peer = fmin(c->best_peer, seconds[i]); /* fmin() passes over what is not a number */
     }
-    for (size_t i = 0; i < MOST_PEERS && (peer = peer_products(c->b->gpu, DCSR_FP64, i)); i++)
+    for (size_t i = 0; i < MOST_PEERS && (peer = peer_products(c->b->gpu, c->vector, i)); i++)
         print(c, peer->name, seconds[i], NAN, NAN);
 }
 
@@ -139,53 +150,64 @@ static void measure_kernel(contest *c, dcsr_view *view, const char *kernel)
 {
     dcsr_spmv_plan *plan;
     dcsr_spmv_plan_info info;
-    const dcsr_status status = dcsr_spmv_plan_create(&plan, view, &(dcsr_spmv_options){.kernel = kernel});
+    const dcsr_status status =
+        dcsr_spmv_plan_create(&plan, view, &(dcsr_spmv_options){.kernel = kernel, .products = FOREVER});
     if (status == DCSR_ERROR_INVALID_ARGUMENT) {
         bench_note(c->b, "%s: %s", c->name, dcsr_thread_error());
         return;
     }
     BENCH_OK(status);
     BENCH_OK(dcsr_spmv_plan_get_info(plan, &info));
-    const double seconds = measure(c, kernel, (product){.plan = plan});
+    char label[64];
+    const bool chosen = !strcmp(kernel, "auto");
+    snprintf(label, sizeof label, chosen ? "auto: %s" : "%s", chosen ? info.kernel : kernel);
+    const double seconds = measure(c, label, (product){.plan = plan});
     if (isnan(c->segments)) c->segments = seconds; /* the first kernel of each device is that */
-    print(c, kernel, seconds, info.bytes ? info.build_seconds : NAN, info.bytes ? (double)info.bytes : NAN);
+    print(c, label, seconds, info.bytes ? info.build_seconds : NAN, info.bytes ? (double)info.bytes : NAN);
     dcsr_spmv_plan_destroy(plan);
 }
 
-static void compete(bench *b, bench_table *table, const char *name, const char *text, values kind)
+static void compete(contest *c)
 {
-    bench_csr A = make(b, text, kind);
-    double *x = bench_vector(A.cols);
-    contest c = {b,
-                 table,
-                 name,
-                 &A,
-                 kind == NONE ? DCSR_PATTERN : DCSR_FP64,
-                 bench_vector(A.rows),
-                 bench_vector(A.rows),
-                 NULL,
-                 NULL,
-                 NAN,
-                 NAN};
+    bench *b = c->b;
     const dcsr_spmv_kernel *kernel;
     dcsr_view *view;
-    peer_csr_multiply(&A, c.expected, x);
-    c.x = bench_place_values(b, x, A.cols, DCSR_FP64);
-    c.y = bench_place_values(b, c.fetched, A.rows, DCSR_FP64);
-    bench_note(b, "%s: %s, %llu rows, %llu entries", name, text, (unsigned long long)A.rows,
-               (unsigned long long)A.nnz);
-    measure_peers(&c);
-    dcsr_matrix *matrix = bench_fragmented(b, &A, 1, c.type, DCSR_POLICY_LAST);
+    double *x = bench_vector(c->A->cols);
+    peer_csr_multiply(c->A, c->expected, x);
+    c->x = bench_place_values(b, x, c->A->cols, c->vector);
+    c->y = bench_place_values(b, c->fetched, c->A->rows, c->vector);
+    measure_peers(c);
+    dcsr_matrix *matrix = bench_fragmented(b, c->A, 1, c->type, DCSR_POLICY_LAST);
     bench_defragment_now(matrix, DCSR_DEFRAGMENT_WHOLE);
     BENCH_OK(dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
     for (uint64_t k = 0; (kernel = dcsr_spmv_kernel_at(b->device, k)); k++)
-        measure_kernel(&c, view, kernel->name);
+        measure_kernel(c, view, kernel->name);
+    measure_kernel(c, view, "auto");
     dcsr_view_destroy(view);
     dcsr_matrix_destroy(matrix);
-    bench_release(b, c.x);
-    bench_release(b, c.y);
+    bench_release(b, c->x);
+    bench_release(b, c->y);
+    free(x);
+}
+
+static void on_matrix(bench *b, bench_table *table, size_t m)
+{
+    const char *name = matrices[m].name, *text = BENCH_SIZE(b, matrices[m].quick, matrices[m].full);
+    bench_csr A = make(b, text, matrices[m].values);
+    contest c = {.b = b, .table = table, .name = name, .A = &A};
+    c.type = matrices[m].values == NONE ? DCSR_PATTERN : DCSR_FP64;
+    c.vector = DCSR_FP64;
+    c.expected = bench_vector(A.rows);
+    c.fetched = bench_vector(A.rows);
+    bench_note(b, "%s: %s, %llu rows, %llu entries", name, text, (unsigned long long)A.rows,
+               (unsigned long long)A.nnz);
+    compete(&c);
+    if (b->gpu && matrices[m].where == ALSO_FP32) {
+        c.type = c.vector = DCSR_FP32;
+        compete(&c);
+    }
     bench_csr_free(&A);
-    free(x), free(c.expected), free(c.fetched);
+    free(c.expected), free(c.fetched);
 }
 
 int main(int argc, char **argv)
@@ -196,11 +218,10 @@ int main(int argc, char **argv)
     bench_table *table = bench_table_begin(
         &b, "portfolio",
         "y = A x; speed over that of segments and of the fastest peer; least of some products",
-        "matrix type kernel | seconds:%.3g gflops:%.2f of_segments:%.2f of_peer:%.2f build_products:%.1f "
-        "bytes/entry:%.1f");
+        "matrix type kernel | seconds:%.3g gflops:%.2f GB/s:%.0f of_segments:%.2f of_peer:%.2f "
+        "build_products:%.1f bytes/entry:%.1f");
     for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++)
-        if (bench_has_time(&b, matrices[m].name))
-            compete(&b, table, matrices[m].name, BENCH_SIZE(&b, matrices[m].quick, matrices[m].full),
-                    matrices[m].values);
+        if ((b.gpu || matrices[m].where != ON_GPU) && bench_has_time(&b, matrices[m].name))
+            on_matrix(&b, table, m);
     return bench_end(&b);
 }

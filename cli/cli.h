@@ -11,6 +11,7 @@
 #define DCSR_CLI_H
 
 #include <dcsr/dcsr.h>
+#include <dcsr/multi.h>
 #include <argp.h>
 #include <stdio.h>
 
@@ -27,6 +28,7 @@ typedef struct cli_command {
     const char *help;                  /* below the options: what is reported, and an example */
     int least, most;                   /* the number of arguments; most -1: any number */
     bool offline;                      /* it runs without a context */
+    bool several;                      /* it runs on several devices, too */
     const struct argp_option *options; /* may be NULL */
     /* Handles one option; returns 0, or EINVAL after cli_usage() or cli_fail(). */
     error_t (*take)(cli_state *cli, int key, const char *value);
@@ -38,6 +40,9 @@ typedef struct cli_command {
 struct cli_state {
     const cli_command *command;
     dcsr_device device;
+    int device_number; /* of a GPU */
+    const char
+        *devices; /* of --device where they may be several, as dcsr_multi_create() takes them; else NULL */
     int threads;
     bool json, quiet, progress, help, version;
     bool json_failures;   /* --json was given, though it may not have been parsed yet */
@@ -46,7 +51,8 @@ struct cli_state {
     int exit_status;      /* of the last cli_usage() or cli_fail() */
     char **arguments;     /* of the command, in order */
     int argument_count;
-    dcsr_context *context;
+    dcsr_context *context;         /* with several devices: one on the cpu, to load into */
+    dcsr_multi *multi;             /* several devices; NULL: there is the context's alone */
     struct cli_open_store *stores; /* the open ones (stored.h) */
     bool from_store;               /* a MATRIX was a stored one; reports then include the next line */
     uint64_t pending, replayed;    /* later records in its log; changes that @live has replayed */
@@ -69,7 +75,7 @@ extern const struct argp_option cli_common_options[];
 /* Whether this row of a table of options ends it. Rows without a name are headings. */
 bool cli_is_last_option(const struct argp_option *option);
 /* The next of the alternatives a|b|c, of *length characters; *rest must first point to the first. NULL at the
- * end. */
+ * end. A last one "..." is none: the values may be others, too. */
 const char *cli_choice(const char **rest, size_t *length);
 /* Finds the name that is most similar to a word: offer all names. `best` is NULL if none is similar. */
 typedef struct cli_guess {
@@ -161,6 +167,8 @@ void cli_put_real(cli_report *report, const char *key, const char *label, double
 void cli_put_seconds(cli_report *report, const char *key, const char *label, double seconds);
 void cli_put_bytes(cli_report *report, const char *key, const char *label, uint64_t bytes);
 void cli_put_text(cli_report *report, const char *key, const char *label, const char *value);
+/* A list of the numbers whose bits are set, in the JSON object only. */
+void cli_put_numbers(cli_report *report, const char *key, uint64_t bits);
 /* Adds an empty list to the JSON object. Between the other two calls, values go into a new object at the end
  * of that list. */
 void cli_put_list(cli_report *report, const char *key);
@@ -221,6 +229,17 @@ void cli_source_close(cli_source *source);
  * inserting or restoring took. */
 int cli_load_matrix(cli_state *cli, dcsr_matrix **matrix, const char *source, double *seconds);
 
+/* Several devices (several.c). */
+
+/* Gives the entries of a matrix to the devices, in parts, and destroys it; *view is of these, to be taken with the
+ * flags. The caller destroys all three, also after a failure. Exit status. */
+int cli_parts_make(cli_state *cli, dcsr_multi_matrix **parts, dcsr_multi_view **view, dcsr_matrix **matrix,
+                   unsigned flags);
+/* How many devices there are, and how evenly entries are shared. */
+void cli_put_parts(cli_report *report, const dcsr_multi_view_info *info);
+/* Fails for an option that there is for one device alone. Exit status. */
+int cli_parts_refuse(cli_state *cli, const char *option);
+
 /* What repeated entries of a MATRIX mean. CLI_OP_OPTION goes into the table of a command's options, and its
  * take() ends with cli_op_take(), which may be take() itself. */
 enum { CLI_KEY_OP = 600 };
@@ -232,6 +251,13 @@ enum { CLI_KEY_OP = 600 };
             0                                                                                         \
     }
 error_t cli_op_take(cli_state *cli, int key, const char *value);
+
+/* The right side of an equation, from what --rhs names (source.c). */
+#define CLI_RHS_ONES "ones"
+#define CLI_RHS_HELP "b: 'ones' (the default), a Matrix Market array, or a .txt with a number a line"
+/* Of so many rows, and a column or more. The caller frees it with the same name, also after a failure. Exit status. */
+int cli_rhs_make(cli_state *cli, dcsr_dense *b, const char *name, uint64_t rows);
+void cli_rhs_free(dcsr_dense *b, const char *name);
 
 /* Output files (files.c): the library writes them under a temporary name and renames them when they are
  * complete; pipes and devices are written directly. */
@@ -303,6 +329,7 @@ extern const cli_command cli_samegen_command;
 extern const cli_command cli_cfl_command;
 extern const cli_command cli_cfa_command;
 extern const cli_command cli_amg_command;
+extern const cli_command cli_cg_command;
 extern const cli_command cli_spy_command;
 extern const cli_command cli_bench_command;
 extern const cli_command cli_help_command;

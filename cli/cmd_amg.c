@@ -27,14 +27,10 @@ static struct {
     const char *name[MOST_SETTINGS], *value[MOST_SETTINGS];
     int count;
     bool verbose;
-} settings = {.rhs = "ones"};
+} settings = {.rhs = CLI_RHS_ONES};
 
 static const struct argp_option options[] = {
-    {"rhs", KEY_RHS, "FILE", 0,
-     "b: 'ones' (the default), a Matrix Market array, or a .txt with a number a line; several columns are "
-     "solved "
-     "for at once",
-     0},
+    {"rhs", KEY_RHS, "FILE", 0, CLI_RHS_HELP "; several columns are solved for at once", 0},
     {"tol", KEY_TOLERANCE, "T", 0, "Stop when ||b - A x|| is T ||b|| or less (default 1e-8)", 0},
     {"max-iterations", KEY_ITERATIONS, "N", 0, "Stop after N iterations (default 200)", 0},
     {"nullspace", KEY_NULLSPACE, "FILE", 0,
@@ -126,28 +122,9 @@ static int configure(cli_state *cli, dcsr_amg *amg)
 /* b, of a column or more. */
 static int make_rhs(cli_state *cli, dcsr_dense *b, uint64_t rows)
 {
-    if (!strcmp(settings.rhs, "ones")) {
-        *b = (dcsr_dense){.rows = rows, .cols = 1, .context = cli->context};
-        b->values = dcsr_context_allocate(cli->context, rows, sizeof *b->values);
-        if (!b->values) return cli_fail_library(cli);
-        for (uint64_t i = 0; i < rows; i++) b->values[i] = 1;
-        return CLI_DONE;
-    }
-    if (dcsr_dense_read(b, cli->context, settings.rhs)) return cli_fail_library(cli);
-    if (changes.file && b->cols > 1)
-        return cli_fail(cli, "%s: with --changes b has to be one column", settings.rhs);
-    if (b->rows == rows && b->cols) return CLI_DONE;
-    return cli_fail(cli, "%s: b needs a column of %llu numbers, or more than one; this is %llu x %llu",
-                    settings.rhs, (unsigned long long)rows, (unsigned long long)b->rows,
-                    (unsigned long long)b->cols);
-}
-
-static void free_rhs(dcsr_dense *b)
-{
-    if (!strcmp(settings.rhs, "ones"))
-        dcsr_context_free(b->context, b->values, b->rows, sizeof *b->values);
-    else
-        dcsr_dense_free(b);
+    const int status = cli_rhs_make(cli, b, settings.rhs, rows);
+    if (status || !changes.file || b->cols == 1) return status;
+    return cli_fail(cli, "%s: with --changes b has to be one column", settings.rhs);
 }
 
 /* The levels as a table, in JSON as a list. */
@@ -296,7 +273,7 @@ static int run_amg(cli_state *cli)
             status = cli_fail_because(cli, "%s: %s", cli->arguments[0], dcsr_thread_error());
     }
     if (!status) status = solve(cli, amg, &b);
-    free_rhs(&b);
+    cli_rhs_free(&b, settings.rhs);
     dcsr_amg_destroy(amg);
     cli_amg_changes_free(&changes);
     dcsr_view_destroy(view);

@@ -1,6 +1,7 @@
 /* cmd_spmv.c: `dcsr spmv`: y = A x, timed, with a checksum that any implementation can be held against. */
 #include "cli/cli.h"
 #include <dcsr/apply.h>
+#include <dcsr/extend.h>
 #include <dcsr/spmv.h>
 #include <dcsr/vector.h>
 #include <stdio.h>
@@ -16,9 +17,10 @@ static struct {
 static const struct argp_option options[] = {
     {"kernel", KEY_KERNEL,
      "auto|list|segments|csr|shifts|sell|ell|hyb|column_tiles|dictionary|merge|coo|nut|csr_scalar|csr_"
-     "vector2|csr_"
-     "vector4|"
-     "csr_vector8|csr_vector16|csr_vector32|csr_dynamic|csr_adaptive|pcsr|sellp|adcsr",
+     "vector2|"
+     "csr_vector4|csr_vector8|csr_vector16|csr_vector32|csr_dynamic|csr_adaptive|pcsr|sellp|adcsr|cusparse_"
+     "csr1|"
+     "cusparse_csr2|cusparse_coo1|cusparse_coo2",
      0,
      "How to multiply; auto is what should take the least time for this many products, list prints the names "
      "of those "
@@ -113,14 +115,15 @@ static double bytes_moved(const dcsr_view_info *info)
            element * (double)(info->rows + info->cols);
 }
 
-static int print(cli_state *cli, const dcsr_spmv_plan_info *plan, const dcsr_view_info *info, const void *y,
-                 double seconds)
+/* `parts` is NULL on one device. */
+static int print(cli_state *cli, const dcsr_spmv_plan_info *plan, const dcsr_view_info *info,
+                 const dcsr_multi_view_info *parts, const void *y, double seconds)
 {
     cli_report report;
     cli_report_begin(&report, cli);
     cli_put_text(&report, "kernel", "kernel", plan->kernel);
     cli_put_text(&report, "reason", "because", plan->reason);
-    if (!strcmp(settings.kernel, "auto")) cli_put_model(&report);
+    if (!parts && !strcmp(settings.kernel, "auto")) cli_put_model(&report);
     cli_put_count(&report, "nnz", "nonzeros", info->nnz);
     cli_put_count(&report, "segments", "segments", info->segments);
     cli_put_bytes(&report, "format_bytes", "format", plan->bytes);
@@ -129,6 +132,7 @@ static int print(cli_state *cli, const dcsr_spmv_plan_info *plan, const dcsr_vie
     cli_put_real(&report, "gflops", "speed", 2.0 * (double)info->nnz / seconds * 1e-9, "GFLOP/s");
     cli_put_real(&report, "gbytes_per_second", "memory traffic", bytes_moved(info) / seconds * 1e-9, "GB/s");
     put_checksum(&report, y, info->type, info->rows);
+    if (parts) cli_put_parts(&report, parts);
     return cli_report_print(&report);
 }
 
@@ -171,7 +175,7 @@ static int run_products(cli_state *cli, dcsr_spmv_plan *plan, const dcsr_view_in
     int status = make_operands(&o, cli->context, info) ? cli_fail_library(cli)
                                                        : time_products(cli, plan, &o, &seconds);
     if (!status && dcsr_spmv_plan_get_info(plan, &used)) status = cli_fail_library(cli);
-    if (!status) status = print(cli, &used, info, o.y_values, seconds);
+    if (!status) status = print(cli, &used, info, NULL, o.y_values, seconds);
     dcsr_vector_destroy(o.x);
     dcsr_vector_destroy(o.y);
     return status;
@@ -219,24 +223,96 @@ static dcsr_status widen(dcsr_matrix **matrix, const cli_state *cli)
     return status;
 }
 
-static int run_spmv(cli_state *cli)
+/* ---- Several devices ---- */
+
+typedef struct parts_product {
+    dcsr_multi_view *A;
+    dcsr_multi_vector *y, *x;
+} parts_product;
+
+static dcsr_status multiply_parts(void *user)
 {
-    dcsr_matrix *matrix = NULL;
+    const parts_product *p = user;
+    return dcsr_multi_spmv(p->y, p->A, p->x, NULL);
+}
+
+/* y and x in parts; `values` has room for either. */
+static dcsr_status make_parts_operands(parts_product *p, const dcsr_multi_view_info *info, void *values)
+{
+    const dcsr_type type = info->type == DCSR_PATTERN ? DCSR_FP64 : info->type;
+    dcsr_status status = dcsr_multi_vector_create(&p->y, p->A, type, false);
+    if (!status) status = dcsr_multi_vector_create(&p->x, p->A, type, true);
+    if (status) return status;
+    fill_x(values, info->type, info->cols);
+    return dcsr_multi_vector_from_array(p->x, values);
+}
+
+static int multiply_on_parts(cli_state *cli, parts_product *p, dcsr_multi_matrix *parts)
+{
+    /* What dcsr_spmv() does with a view of this layout. */
+    static const dcsr_spmv_plan_info used = {.kernel = "segments",
+                                             .reason = "each device multiplies its rows where they are"};
+    static const uint64_t zero;
+    dcsr_multi_matrix_info stored;
+    dcsr_multi_view_info info;
+    double seconds;
+    if (dcsr_multi_view_get_info(p->A, &info) || dcsr_multi_matrix_get_info(parts, &stored))
+        return cli_fail_library(cli);
+    const uint64_t room = info.rows > info.cols ? info.rows : info.cols;
+    void *values = dcsr_context_allocate(cli->context, room, sizeof(double));
+    int status = !values || make_parts_operands(p, &info, values)
+                     ? cli_fail_library(cli)
+                     : cli_measure(cli, &(cli_measured){"product", settings.repeat, true, multiply_parts, p},
+                                   &seconds);
+    if (!status && dcsr_multi_vector_to_array(p->y, &zero, values)) status = cli_fail_library(cli);
+    const dcsr_view_info whole = {.type = info.type,
+                                  .rows = info.rows,
+                                  .cols = info.cols,
+                                  .nnz = info.nnz,
+                                  .segments = stored.whole.segments};
+    if (!status) status = print(cli, &used, &whole, &info, values, seconds);
+    dcsr_context_free(cli->context, values, room, sizeof(double));
+    return status;
+}
+
+static int run_on_parts(cli_state *cli, dcsr_matrix **matrix)
+{
+    parts_product p = {0};
+    dcsr_multi_matrix *parts = NULL;
+    int status = cli_parts_make(cli, &parts, &p.A, matrix, 0);
+    if (!status) status = multiply_on_parts(cli, &p, parts);
+    dcsr_multi_vector_destroy(p.x);
+    dcsr_multi_vector_destroy(p.y);
+    dcsr_multi_view_destroy(p.A);
+    dcsr_multi_matrix_destroy(parts);
+    return status;
+}
+
+static int run_on_one(cli_state *cli, dcsr_matrix *matrix)
+{
     dcsr_view *view = NULL;
     dcsr_spmv_plan *plan = NULL;
     dcsr_view_info info = {0};
-    if (!strcmp(settings.kernel, "list")) return list_kernels(cli);
-    if (!cli->argument_count) return cli_usage(cli, "spmv needs MATRIX, or --kernel list");
-    int status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
-    if (status) return status;
     const dcsr_spmv_options chosen = {.kernel = settings.kernel, .products = settings.repeat + 1};
-    if (widen(&matrix, cli) || dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0) ||
-        dcsr_view_get_info(view, &info) || dcsr_spmv_plan_create(&plan, view, &chosen))
-        status = cli_fail_library(cli);
-    else
-        status = run_products(cli, plan, &info);
+    const int status = dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0) ||
+                               dcsr_view_get_info(view, &info) || dcsr_spmv_plan_create(&plan, view, &chosen)
+                           ? cli_fail_library(cli)
+                           : run_products(cli, plan, &info);
     dcsr_spmv_plan_destroy(plan);
     dcsr_view_destroy(view);
+    return status;
+}
+
+static int run_spmv(cli_state *cli)
+{
+    dcsr_matrix *matrix = NULL;
+    int status = strcmp(settings.kernel, "auto") ? cli_parts_refuse(cli, "--kernel") : CLI_DONE;
+    if (status) return status;
+    if (!strcmp(settings.kernel, "list")) return list_kernels(cli);
+    if (!cli->argument_count) return cli_usage(cli, "spmv needs MATRIX, or --kernel list");
+    status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
+    if (!status && widen(&matrix, cli)) status = cli_fail_library(cli);
+    if (!status) status = cli->multi ? run_on_parts(cli, &matrix) : run_on_one(cli, matrix);
     dcsr_matrix_destroy(matrix);
     return status;
 }
@@ -252,6 +328,7 @@ const cli_command cli_spmv_command = {
         "Example:\n  dcsr spmv poisson3d27:60 --kernel csr --repeat 50\n",
     .least = 0,
     .most = 1,
+    .several = true,
     .options = options,
     .take = take,
     .run = run_spmv,

@@ -45,16 +45,19 @@ static bool next_argument(const char **rest, word *w, const cli_command *command
     return true;
 }
 
-/* Names, with a blank between them. */
-static void put_names(FILE *out, const word *w, const cli_command *command)
+/* Names, with a blank between them, and such a text for the colons in them. */
+static void put_names(FILE *out, const word *w, const cli_command *command, const char *colon)
 {
     const char *choice;
     size_t length;
     if (w->kind == COMMANDS)
         for (int c = 0; cli_commands[c]; c++) fprintf(out, "%s%s", c ? " " : "", cli_commands[c]->name);
     if (w->kind == CHOICES)
-        for (const char *rest = w->name; (choice = cli_choice(&rest, &length));)
-            fprintf(out, "%.*s%s", (int)length, choice, *rest ? " " : "");
+        for (const char *rest = w->name; (choice = cli_choice(&rest, &length));) {
+            if (choice != w->name) fputc(' ', out);
+            for (size_t i = 0; i < length; i++)
+                fputs(choice[i] == ':' ? colon : (char[]){choice[i], '\0'}, out);
+        }
     if (w->kind == LISTED)
         for (int i = 0; (choice = command->choice(i)); i++) fprintf(out, "%s%s", i ? " " : "", choice);
 }
@@ -78,7 +81,7 @@ static void put_bash_word(FILE *out, const word *w, const cli_command *command)
         return;
     }
     fputs("_dcsr_words '", out);
-    put_names(out, w, command);
+    put_names(out, w, command, ":");
     fputs("' ;;\n", out);
 }
 
@@ -186,7 +189,7 @@ static void put_zsh_word(FILE *out, const word *w, const cli_command *command)
         return;
     }
     fputc('(', out);
-    put_names(out, w, command);
+    put_names(out, w, command, "\\:");
     fputc(')', out);
 }
 

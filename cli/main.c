@@ -7,16 +7,43 @@
 #include <string.h>
 #include <unistd.h>
 
-const cli_command *const cli_commands[] = {
-    &cli_info_command,      &cli_convert_command,    &cli_ingest_command,  &cli_spmv_command,
-    &cli_tune_command,      &cli_spgemm_command,     &cli_bfs_command,     &cli_sssp_command,
-    &cli_pagerank_command,  &cli_bc_command,         &cli_cc_command,      &cli_scc_command,
-    &cli_triangles_command, &cli_clustering_command, &cli_kcore_command,   &cli_ktruss_command,
-    &cli_mis_command,       &cli_colouring_command,  &cli_closure_command, &cli_samegen_command,
-    &cli_cfl_command,       &cli_cfa_command,        &cli_row_command,     &cli_watch_command,
-    &cli_amg_command,       &cli_spy_command,        &cli_bench_command,   &cli_snapshot_command,
-    &cli_restore_command,   &cli_log_command,        &cli_verify_command,  &cli_gc_command,
-    &cli_compact_command,   &cli_backup_command,     &cli_help_command,    NULL};
+const cli_command *const cli_commands[] = {&cli_info_command,
+                                           &cli_convert_command,
+                                           &cli_ingest_command,
+                                           &cli_spmv_command,
+                                           &cli_tune_command,
+                                           &cli_spgemm_command,
+                                           &cli_bfs_command,
+                                           &cli_sssp_command,
+                                           &cli_pagerank_command,
+                                           &cli_bc_command,
+                                           &cli_cc_command,
+                                           &cli_scc_command,
+                                           &cli_triangles_command,
+                                           &cli_clustering_command,
+                                           &cli_kcore_command,
+                                           &cli_ktruss_command,
+                                           &cli_mis_command,
+                                           &cli_colouring_command,
+                                           &cli_closure_command,
+                                           &cli_samegen_command,
+                                           &cli_cfl_command,
+                                           &cli_cfa_command,
+                                           &cli_row_command,
+                                           &cli_watch_command,
+                                           &cli_amg_command,
+                                           &cli_cg_command,
+                                           &cli_spy_command,
+                                           &cli_bench_command,
+                                           &cli_snapshot_command,
+                                           &cli_restore_command,
+                                           &cli_log_command,
+                                           &cli_verify_command,
+                                           &cli_gc_command,
+                                           &cli_compact_command,
+                                           &cli_backup_command,
+                                           &cli_help_command,
+                                           NULL};
 
 static int show_version(cli_state *cli)
 {
@@ -58,15 +85,54 @@ static int check_argument_count(cli_state *cli)
     return CLI_DONE;
 }
 
+static int refuse_several(cli_state *cli)
+{
+    char all[256] = "";
+    for (int c = 0; cli_commands[c]; c++) {
+        const size_t length = strlen(all);
+        if (cli_commands[c]->several)
+            snprintf(all + length, sizeof all - length, "%s%s", length ? ", " : "", cli_commands[c]->name);
+    }
+    return cli_usage(
+        cli,
+        "%s works on one device, not on %s: --device cpu, cuda, or cuda:1 for one GPU of several; those "
+        "that work on several are %s",
+        cli->command->name, cli->devices, all);
+}
+
+static int open_several(cli_state *cli)
+{
+    static const char function[] = "dcsr_multi_create: ";
+    if (!cli->command->several) return refuse_several(cli);
+    const dcsr_status status =
+        dcsr_multi_create(&cli->multi, cli->devices, &(dcsr_multi_options){.threads = cli->threads});
+    if (status != DCSR_ERROR_INVALID_ARGUMENT) return status ? cli_fail_library(cli) : CLI_DONE;
+    const char *message = dcsr_thread_error();
+    const size_t known = strlen(function);
+    return cli_usage(cli, "--device %s", message + (strncmp(message, function, known) ? 0 : known));
+}
+
+static int open_devices(cli_state *cli)
+{
+    dcsr_context_options options = {
+        .device = cli->device, .device_number = cli->device_number, .threads = cli->threads};
+    if (cli->devices) {
+        const int status = open_several(cli);
+        if (status) return status;
+        options.device = DCSR_DEVICE_CPU;
+    }
+    return dcsr_context_create(&cli->context, &options) ? cli_fail_library(cli) : CLI_DONE;
+}
+
 static int run_command(cli_state *cli)
 {
     const cli_command *command = cli->command;
     if (command->offline) return command->run(cli);
-    dcsr_context_options options = {.device = cli->device, .threads = cli->threads};
-    if (dcsr_context_create(&cli->context, &options)) return cli_fail_library(cli);
-    int status = command->run(cli);
+    int status = open_devices(cli);
+    if (!status) status = command->run(cli);
     cli_stores_close(cli);
     dcsr_context_destroy(cli->context);
+    dcsr_multi_destroy(cli->multi);
     return status;
 }
 

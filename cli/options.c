@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -19,13 +20,19 @@ enum {
     KEY_VERSION = 1004,
     KEY_PROGRESS
 };
-enum { MOST_OPTIONS = 64, MOST_THREADS = 4096, MOST_WORD = 63 };
+enum { MOST_OPTIONS = 64, MOST_THREADS = 4096, MOST_WORD = 63, MOST_DIGITS = 6 };
 /* What getopt_long() returns: this for an argument, the letter of a short option, or FIRST_LONG + row. */
 enum { ARGUMENT = 1, FIRST_LONG = 256 };
+/* The last of alternatives that are not all. */
+static const char OTHERS[] = "...";
 
 const struct argp_option cli_common_options[] = {
     {.doc = "Options of all commands:", .group = 100},
-    {"device", KEY_DEVICE, "auto|cpu|cuda", 0, "Where to work (default auto: cuda where a usable GPU is)", 0},
+    {"device", KEY_DEVICE, "auto|cpu|cuda|cpu:numa|cuda:all|...", 0,
+     "Where to work (default auto: cuda where a usable GPU is); cuda:1 is one GPU of several, and cuda:0-3, "
+     "cuda:all, "
+     "cpu:4 and cpu:numa are several devices at once",
+     0},
     {"threads", KEY_THREADS, "N", 0, "Threads to use (default: OMP_NUM_THREADS, else one a core)", 0},
     {"json", KEY_JSON, NULL, 0, "Print one JSON object on standard output and nothing else", 0},
     {"quiet", KEY_QUIET, NULL, 0, "Show no progress", 0},
@@ -171,16 +178,17 @@ static int refuse(cli_state *cli, const option_set *set, int answer, const char 
 const char *cli_choice(const char **rest, size_t *length)
 {
     const char *choice = *rest;
-    *length = strcspn(choice, "|");
+    *length = strcmp(choice, OTHERS) ? strcspn(choice, "|") : 0;
     *rest += *length + (choice[*length] == '|');
     return *length ? choice : NULL;
 }
 
-/* A value that has to be one of a|b|c. */
+/* A value that has to be one of a|b|c; what may be another the option's own function looks at. */
 static error_t check_choice(cli_state *cli, const struct argp_option *row, const char *value)
 {
     char all[1024] = "";
-    size_t length;
+    size_t length = strlen(row->arg);
+    if (length > strlen(OTHERS) && !strcmp(row->arg + length - strlen(OTHERS), OTHERS)) return 0;
     for (const char *rest = row->arg, *choice; (choice = cli_choice(&rest, &length));) {
         if (strlen(value) == length && !memcmp(value, choice, length)) return 0;
         append(all, sizeof all, "%s%.*s",
@@ -195,15 +203,43 @@ static error_t check_choice(cli_state *cli, const struct argp_option *row, const
 
 /* ---- Taking ---- */
 
+/* One device by its kind or number, or the text of several, which dcsr_multi_create() reads. */
+static error_t take_device(cli_state *cli, const char *value)
+{
+    static const struct {
+        const char *name;
+        dcsr_device device;
+    } kinds[] = {{"auto", DCSR_DEVICE_AUTO}, {"cpu", DCSR_DEVICE_CPU}, {"cuda", DCSR_DEVICE_CUDA}};
+    const size_t length = strcspn(value, ":");
+    cli->devices = NULL;
+    cli->device_number = 0;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        if (strncmp(value, kinds[k].name, length) || kinds[k].name[length]) continue;
+        cli->device = kinds[k].device;
+        if (!value[length]) return 0;
+        if (cli->device == DCSR_DEVICE_AUTO) break;
+        const char *which = value + length + 1;
+        const size_t digits = strspn(which, "0123456789");
+        if (cli->device == DCSR_DEVICE_CUDA && digits && digits <= MOST_DIGITS && !which[digits])
+            cli->device_number = atoi(which);
+        else
+            cli->devices = value;
+        return 0;
+    }
+    cli_usage(cli,
+              "--device must be auto, cpu or cuda, one GPU like cuda:1, or several devices like cuda:0-3, "
+              "cuda:0,2, "
+              "cuda:all, cpu:4 or cpu:numa, not '%s'",
+              value);
+    return EINVAL;
+}
+
 static error_t take_common(cli_state *cli, int key, const char *value)
 {
     uint64_t number = 0;
     switch (key) {
     case KEY_DEVICE:
-        cli->device = !strcmp(value, "cpu")    ? DCSR_DEVICE_CPU
-                      : !strcmp(value, "cuda") ? DCSR_DEVICE_CUDA
-                                               : DCSR_DEVICE_AUTO;
-        return 0;
+        return take_device(cli, value);
     case KEY_THREADS:
         if (cli_take_number(cli, "--threads", value, 1, MOST_THREADS, &number)) return EINVAL;
         cli->threads = (int)number;

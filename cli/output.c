@@ -416,6 +416,14 @@ void cli_put_text(cli_report *report, const char *key, const char *label, const 
     if (label) cli_put_line(report, label, "%s", value);
 }
 
+void cli_put_numbers(cli_report *report, const char *key, uint64_t bits)
+{
+    json_t *list = json_array();
+    for (int number = 0; number < 64; number++)
+        if (bits >> number & 1) json_array_append_new(list, json_integer(number));
+    put_json(report, key, list);
+}
+
 void cli_put_scored(cli_report *report, const char *key, const char *label, uint64_t vertex, double score,
                     bool real, const char *name)
 {

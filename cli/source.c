@@ -1,5 +1,7 @@
-/* source.c: turns a MATRIX argument into triples or a matrix: a file, a generator, a stored matrix. */
+/* source.c: turns a MATRIX argument into triples or a matrix: a file, a generator, a stored matrix; and what --rhs
+ * names into a right side. */
 #include "cli/stored.h"
+#include <dcsr/extend.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -303,4 +305,29 @@ int cli_load_matrix(cli_state *cli, dcsr_matrix **matrix, const char *source, do
     dcsr_matrix_destroy(*matrix);
     *matrix = NULL;
     return status;
+}
+
+/* ---- Right sides ---- */
+
+int cli_rhs_make(cli_state *cli, dcsr_dense *b, const char *name, uint64_t rows)
+{
+    if (!strcmp(name, CLI_RHS_ONES)) {
+        *b = (dcsr_dense){.rows = rows, .cols = 1, .context = cli->context};
+        b->values = dcsr_context_allocate(cli->context, rows, sizeof *b->values);
+        if (!b->values) return cli_fail_library(cli);
+        for (uint64_t i = 0; i < rows; i++) b->values[i] = 1;
+        return CLI_DONE;
+    }
+    if (dcsr_dense_read(b, cli->context, name)) return cli_fail_library(cli);
+    if (b->rows == rows && b->cols) return CLI_DONE;
+    return cli_fail(cli, "%s: b needs a column of %llu numbers, or more than one; this is %llu x %llu", name,
+                    (unsigned long long)rows, (unsigned long long)b->rows, (unsigned long long)b->cols);
+}
+
+void cli_rhs_free(dcsr_dense *b, const char *name)
+{
+    if (!strcmp(name, CLI_RHS_ONES))
+        dcsr_context_free(b->context, b->values, b->rows, sizeof *b->values);
+    else
+        dcsr_dense_free(b);
 }

@@ -8,8 +8,9 @@
 
 /* ---- Borders by entries ---- */
 
-static uint64_t entries_before(const dcsr_i_pieces *pieces, uint64_t row)
+static uint64_t entries_before(const void *of, uint64_t row)
 {
+    const dcsr_i_pieces *pieces = of;
     const dcsr_i_borders *borders = pieces->borders;
     if (row == borders->begin[borders->parts]) return pieces->before[borders->parts];
     const uint64_t k = dcsr_i_owner(borders, row);
@@ -17,29 +18,32 @@ static uint64_t entries_before(const dcsr_i_pieces *pieces, uint64_t row)
 }
 
 /* The k-th border is at the row before which as near to k shares of the entries are as may be, by bisection. */
-dcsr_i_borders *dcsr_i_borders_by_entries(uint64_t parts, const dcsr_i_pieces *pieces)
+dcsr_i_borders *dcsr_i_borders_by_entries(uint64_t parts, uint64_t rows, dcsr_i_entries_before *before,
+                                          const void *of)
 {
     dcsr_i_borders *created = dcsr_i_borders_create(parts);
     if (!created) return NULL;
-    const uint64_t last = pieces->borders->parts, rows = pieces->borders->begin[last],
-                   nnz = pieces->before[last];
+    const uint64_t nnz = before(of, rows);
     for (uint64_t k = 1; k < parts; k++) {
         const uint64_t wanted = nnz / parts * k + nnz % parts * k / parts;
         uint64_t low = created->begin[k - 1], high = rows;
         while (low < high) { /* the first row with at least `wanted` entries before it */
             const uint64_t middle = low + (high - low) / 2;
-            if (entries_before(pieces, middle) < wanted)
+            if (before(of, middle) < wanted)
                 low = middle + 1;
             else
                 high = middle;
         }
-        if (low > created->begin[k - 1] &&
-            wanted - entries_before(pieces, low - 1) < entries_before(pieces, low) - wanted)
-            low--;
+        if (low > created->begin[k - 1] && wanted - before(of, low - 1) < before(of, low) - wanted) low--;
         created->begin[k] = low;
     }
     created->begin[parts] = rows;
     return created;
+}
+
+dcsr_i_borders *dcsr_i_borders_of_pieces(uint64_t parts, const dcsr_i_pieces *pieces)
+{
+    return dcsr_i_borders_by_entries(parts, dcsr_i_borders_end(pieces->borders), entries_before, pieces);
 }
 
 /* ---- Building parts ---- */
@@ -176,7 +180,7 @@ dcsr_status dcsr_i_multi_move_borders(dcsr_multi_matrix *matrix)
     if (status == DCSR_OK) {
         for (uint64_t k = 0; k < matrix->parts; k++)
             o.pieces.before[k + 1] = o.pieces.before[k] + o.pieces.csr[k].nnz;
-        borders = dcsr_i_borders_by_entries(matrix->parts, &o.pieces);
+        borders = dcsr_i_borders_of_pieces(matrix->parts, &o.pieces);
         if (!borders) status = DCSR_ERROR_OUT_OF_MEMORY;
     }
     const bool moves = status == DCSR_OK && !dcsr_i_borders_equal(borders, matrix->row_borders);

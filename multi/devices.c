@@ -2,14 +2,22 @@
  *
  * The threads wait for a round: dcsr_multi_run() begins one, in which each calls the task once. Meetings within a
  * round are a barrier that also counts those who have returned already, so that nobody waits for a device that has
- * failed. */
+ * failed.
+ *
+ * To wake a thread takes as long as some kernels. So where devices are GPUs, whose threads have nothing else to do, who
+ * waits looks for a while before it sleeps, and lets others have the processor meanwhile. */
 #include "multi/devices.h"
 #include "dcsr/base/runtime.h"
+#include "dcsr/base/threads.h"
 #include "multi/device_text.h"
 #include "multi/fetch_cuda.h"
 #include <omp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Nanoseconds that a thread looks for the next round, or for the end of what others do. */
+enum { LOOK_FOR_ROUND = 200000, LOOK_FOR_OTHERS = 2000000 };
 
 typedef struct worker {
     dcsr_multi *devices;
@@ -31,17 +39,29 @@ struct dcsr_multi {
     pthread_mutex_t turn; /* of who has a round run */
     pthread_mutex_t lock; /* for what follows */
     pthread_cond_t begun, done, met;
-    uint64_t round, running; /* rounds begun; threads that are still in the last */
+    _Atomic uint64_t round, ended; /* rounds begun, and those that have ended */
+    uint64_t running;              /* threads that are still in the last */
     bool ending;
     dcsr_multi_task *task;
     void *user;
-    uint64_t meeting, arrived; /* meetings that have ended; threads in the next */
-    bool failed, verdict;      /* whether somebody comes to the next with a failure; what came of the last */
+    _Atomic uint64_t meeting; /* meetings that have ended */
+    uint64_t arrived;         /* threads in the next */
+    bool failed, verdict;     /* whether somebody comes to the next with a failure; what came of the last */
     worker worker[DCSR_MAX_DEVICES];
 };
 
 /* Whose task the thread runs. */
 static _Thread_local const dcsr_multi *at_work;
+
+/* With the lock, which is given up meanwhile: looks whether the count goes beyond what has been seen. */
+static void look(dcsr_multi *devices, const _Atomic uint64_t *count, uint64_t seen, uint64_t nanoseconds)
+{
+    if (devices->device != DCSR_DEVICE_CUDA || atomic_load(count) != seen) return;
+    pthread_mutex_unlock(&devices->lock);
+    const uint64_t end = dcsr_i_nanoseconds() + nanoseconds;
+    while (atomic_load(count) == seen && dcsr_i_nanoseconds() < end) sched_yield();
+    pthread_mutex_lock(&devices->lock);
+}
 
 /* Ends the meeting if all that are still in the round are there. With the lock. */
 static void end_meeting(dcsr_multi *devices)
@@ -62,6 +82,7 @@ static void *work(void *argument)
     at_work = devices;
     pthread_mutex_lock(&devices->lock);
     for (uint64_t seen = 0;; seen++) {
+        if (!devices->ending) look(devices, &devices->round, seen, LOOK_FOR_ROUND);
         while (devices->round == seen && !devices->ending) pthread_cond_wait(&devices->begun, &devices->lock);
         if (devices->round == seen) break;
         dcsr_multi_task *task = devices->task;
@@ -73,7 +94,9 @@ static void *work(void *argument)
         if (self->status != DCSR_OK) devices->failed = true;
         devices->running--;
         end_meeting(devices);
-        if (!devices->running) pthread_cond_signal(&devices->done);
+        if (devices->running) continue;
+        devices->ended++;
+        pthread_cond_signal(&devices->done);
     }
     pthread_mutex_unlock(&devices->lock);
     return NULL;
@@ -90,6 +113,7 @@ dcsr_status dcsr_multi_meet(dcsr_multi *devices, dcsr_status mine)
     if (mine != DCSR_OK) devices->failed = true;
     devices->arrived++;
     end_meeting(devices);
+    look(devices, &devices->meeting, meeting, LOOK_FOR_OTHERS);
     while (devices->meeting == meeting) pthread_cond_wait(&devices->met, &devices->lock);
     const bool failed = devices->verdict;
     pthread_mutex_unlock(&devices->lock);
@@ -135,6 +159,7 @@ dcsr_status dcsr_multi_run(dcsr_multi *devices, dcsr_multi_task *task, void *use
         devices->failed = false;
         devices->round++;
         pthread_cond_broadcast(&devices->begun);
+        look(devices, &devices->ended, devices->round - 1, LOOK_FOR_OTHERS);
         while (devices->running) pthread_cond_wait(&devices->done, &devices->lock);
         status = outcome(devices);
     }
@@ -312,6 +337,16 @@ dcsr_status dcsr_i_multi_check(const dcsr_multi *devices)
     return DCSR_OK;
 }
 
+/* A bit for each device that device k reaches. */
+static uint64_t peers_of(const dcsr_multi *devices, uint64_t k)
+{
+    uint64_t peers = 0;
+    for (uint64_t j = 0; j < devices->count; j++)
+        peers |= (uint64_t)dcsr_i_context_reaches(devices->worker[k].context, devices->worker[j].context)
+                 << j;
+    return peers;
+}
+
 dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info)
 {
     DCSR_TRY(dcsr_i_multi_check(devices));
@@ -320,6 +355,9 @@ dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info)
     memset(info, 0, sizeof *info);
     info->devices = devices->count;
     info->device = devices->device;
-    for (uint64_t k = 0; k < devices->count; k++) info->context[k] = devices->worker[k].context;
+    for (uint64_t k = 0; k < devices->count; k++) {
+        info->context[k] = devices->worker[k].context;
+        info->peers[k] = peers_of(devices, k);
+    }
     return DCSR_OK;
 }

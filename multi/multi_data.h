@@ -67,6 +67,11 @@ struct dcsr_multi_matrix {
 };
 
 /* ---- multi_matrix.c ---- */
+/* A matrix of these parts, one of each device with the rows that are its by the borders; it takes them, or on failure
+ * none. */
+dcsr_status dcsr_i_multi_matrix_of_parts(dcsr_multi_matrix **matrix, dcsr_multi *devices,
+                                         dcsr_i_borders *borders, uint64_t cols, dcsr_type type,
+                                         dcsr_matrix *const part[DCSR_MAX_DEVICES]);
 dcsr_status dcsr_i_multi_matrix_check(const dcsr_multi_matrix *matrix);
 /* Until all that is queued now has been applied, or has failed. */
 void dcsr_i_multi_wait(dcsr_multi_matrix *matrix);
@@ -91,6 +96,39 @@ void dcsr_i_multi_change_free(dcsr_multi_matrix *matrix, dcsr_i_multi_change *ch
 /* Puts the device's name before the thread's last failure. */
 dcsr_status dcsr_i_multi_blame(const dcsr_multi_matrix *matrix, uint64_t k, dcsr_status status);
 
+/* ---- fetch_rows.c ---- */
+/* CSR in host memory that is being made: lengths of rows first, each behind its place in `offsets`, then entries. */
+typedef struct dcsr_i_csr_buffer {
+    dcsr_context *context;
+    dcsr_type type;
+    uint64_t rows, nnz;
+    uint64_t *offsets;
+    uint32_t *cols;
+    char *values;
+} dcsr_i_csr_buffer;
+/* Offsets of 0; then sums them up, and makes room for the entries. After a failure it can be freed. */
+dcsr_status dcsr_i_buffer_rows(dcsr_i_csr_buffer *buffer, dcsr_context *context, dcsr_type type,
+                               uint64_t rows);
+dcsr_status dcsr_i_buffer_entries(dcsr_i_csr_buffer *buffer);
+/* A matrix of the buffer's context with what is in it. */
+dcsr_status dcsr_i_buffer_to_matrix(dcsr_matrix **matrix, const dcsr_i_csr_buffer *buffer, uint64_t cols,
+                                    const dcsr_matrix_options *options);
+void dcsr_i_buffer_free(dcsr_i_csr_buffer *buffer);
+
+/* Rows begin to end - 1; of them those in an ascending list of n, unless that is NULL. */
+typedef struct dcsr_i_wanted_rows {
+    uint64_t begin, end;
+    const uint64_t *list;
+    uint64_t n;
+} dcsr_i_wanted_rows;
+/* A matrix of the context with rows begin to end - 1 of a partitioned one, counted from the first; those that are not
+ * wanted are empty. options NULL: the policy of where it comes from. Adds to *bytes what was copied of parts other than
+ * number `mine`. To be called in a task, or by one thread. Cost: O(rows + entries that are wanted); memory: twice what
+ * it makes. */
+dcsr_status dcsr_i_multi_fetch_rows(dcsr_matrix **fetched, dcsr_context *context, dcsr_multi_view *view,
+                                    const dcsr_i_wanted_rows *wanted, const dcsr_matrix_options *options,
+                                    uint64_t mine, uint64_t *bytes);
+
 /* ---- balance.c ---- */
 /* A matrix in pieces, CSR in host memory. */
 typedef struct dcsr_i_pieces {
@@ -98,8 +136,12 @@ typedef struct dcsr_i_pieces {
     dcsr_csr csr[DCSR_MAX_DEVICES];
     uint64_t before[DCSR_MAX_DEVICES + 1]; /* entries before each */
 } dcsr_i_pieces;
+/* How many entries are in the rows before this one. */
+typedef uint64_t dcsr_i_entries_before(const void *of, uint64_t row);
 /* Borders where parts have equally many entries, as far as rows are not cut. NULL: OUT_OF_MEMORY. */
-dcsr_i_borders *dcsr_i_borders_by_entries(uint64_t parts, const dcsr_i_pieces *pieces);
+dcsr_i_borders *dcsr_i_borders_by_entries(uint64_t parts, uint64_t rows, dcsr_i_entries_before *before,
+                                          const void *of);
+dcsr_i_borders *dcsr_i_borders_of_pieces(uint64_t parts, const dcsr_i_pieces *pieces);
 /* Makes a matrix on each device of the rows that are its by the borders, all or none. */
 dcsr_status dcsr_i_parts_build(dcsr_matrix **part, dcsr_multi *devices, const dcsr_i_borders *borders,
                                const dcsr_i_pieces *pieces, const dcsr_matrix_options *options);

@@ -53,9 +53,38 @@ static dcsr_status check_creating(dcsr_multi_matrix **matrix, const char *call, 
     return DCSR_OK;
 }
 
-/* A matrix with parts from pieces; NULL: with empty ones of a shape. */
+/* Where a new matrix's parts come from: pieces, or parts that are there; without either they are empty. */
+typedef struct origin {
+    const dcsr_i_pieces *pieces;
+    dcsr_i_borders *borders;
+    dcsr_matrix *const *part;
+} origin;
+
+static dcsr_i_borders *borders_of(const origin *from, uint64_t parts, uint64_t rows)
+{
+    if (from->borders) return dcsr_i_borders_hold(from->borders);
+    return from->pieces ? dcsr_i_borders_of_pieces(parts, from->pieces) : dcsr_i_borders_even(parts, rows);
+}
+
+static dcsr_status make_parts(dcsr_multi_matrix *created, const origin *from)
+{
+    const uint64_t *begin = created->row_borders->begin;
+    if (from->part) memcpy(created->part, from->part, created->parts * sizeof *created->part);
+    if (from->part) return DCSR_OK;
+    if (from->pieces)
+        return dcsr_i_parts_build(created->part, created->devices, created->row_borders, from->pieces,
+                                  &created->options);
+    for (uint64_t k = 0; k < created->parts; k++) {
+        dcsr_status status =
+            dcsr_matrix_create(&created->part[k], dcsr_i_multi_context(created->devices, k), created->type,
+                               begin[k + 1] - begin[k], created->cols, &created->options);
+        if (status != DCSR_OK) return dcsr_i_multi_blame(created, k, status);
+    }
+    return DCSR_OK;
+}
+
 static dcsr_status create(dcsr_multi_matrix **matrix, dcsr_multi *devices, const dcsr_csr *shape,
-                          const dcsr_i_pieces *pieces, const dcsr_matrix_options *options)
+                          const origin *from, const dcsr_matrix_options *options)
 {
     dcsr_context *home = dcsr_i_multi_home(devices);
     dcsr_multi_matrix *created = dcsr_i_calloc(home, DCSR_I_MATRIX, 1, sizeof *created);
@@ -74,20 +103,11 @@ static dcsr_status create(dcsr_multi_matrix **matrix, dcsr_multi *devices, const
     pthread_cond_init(&created->filled, NULL);
     pthread_cond_init(&created->changed, NULL);
     dcsr_i_multi_retain(devices);
-    created->row_borders = pieces ? dcsr_i_borders_by_entries(created->parts, pieces)
-                                  : dcsr_i_borders_even(created->parts, shape->rows);
+    created->row_borders = borders_of(from, created->parts, shape->rows);
     if (created->row_borders)
         created->col_borders = shape->rows == shape->cols ? dcsr_i_borders_hold(created->row_borders)
                                                           : dcsr_i_borders_even(created->parts, shape->cols);
-    dcsr_status status = created->col_borders ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
-    if (status == DCSR_OK && pieces)
-        status = dcsr_i_parts_build(created->part, devices, created->row_borders, pieces, &created->options);
-    for (uint64_t k = 0; k < created->parts && status == DCSR_OK && !pieces; k++) {
-        const uint64_t *begin = created->row_borders->begin;
-        status = dcsr_matrix_create(&created->part[k], dcsr_i_multi_context(devices, k), shape->type,
-                                    begin[k + 1] - begin[k], shape->cols, &created->options);
-        if (status != DCSR_OK) status = dcsr_i_multi_blame(created, k, status);
-    }
+    dcsr_status status = created->col_borders ? make_parts(created, from) : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
         /* Batches wait in the queue of the whole; those of the parts have one at a time. */
         created->queue_limit = dcsr_i_matrix_options_of(created->part[0]).queue_limit;
@@ -95,6 +115,7 @@ static dcsr_status create(dcsr_multi_matrix **matrix, dcsr_multi *devices, const
         status = dcsr_i_context_join(home, &created->member);
     }
     if (status != DCSR_OK) {
+        if (from->part) memset(created->part, 0, sizeof created->part);
         release(created);
         return status;
     }
@@ -102,12 +123,21 @@ static dcsr_status create(dcsr_multi_matrix **matrix, dcsr_multi *devices, const
     return DCSR_OK;
 }
 
+dcsr_status dcsr_i_multi_matrix_of_parts(dcsr_multi_matrix **matrix, dcsr_multi *devices,
+                                         dcsr_i_borders *borders, uint64_t cols, dcsr_type type,
+                                         dcsr_matrix *const part[DCSR_MAX_DEVICES])
+{
+    const dcsr_csr shape = {.rows = dcsr_i_borders_end(borders), .cols = cols, .type = type};
+    return create(matrix, devices, &shape, &(origin){.borders = borders, .part = part}, NULL);
+}
+
 dcsr_status dcsr_multi_matrix_create(dcsr_multi_matrix **matrix, dcsr_multi *devices, dcsr_type type,
                                      uint64_t rows, uint64_t cols, const dcsr_matrix_options *options)
 {
     DCSR_TRY(check_creating(matrix, "dcsr_multi_matrix_create", devices, options));
     DCSR_TRY(dcsr_i_check_dimensions("dcsr_multi_matrix_create", rows, cols));
-    return create(matrix, devices, &(dcsr_csr){.rows = rows, .cols = cols, .type = type}, NULL, options);
+    return create(matrix, devices, &(dcsr_csr){.rows = rows, .cols = cols, .type = type}, &(origin){0},
+                  options);
 }
 
 static dcsr_status create_from_csr(dcsr_multi_matrix **matrix, dcsr_multi *devices, const dcsr_csr *csr,
@@ -117,7 +147,7 @@ static dcsr_status create_from_csr(dcsr_multi_matrix **matrix, dcsr_multi *devic
     dcsr_i_borders *whole = dcsr_i_borders_even(1, csr->rows);
     if (!whole) return DCSR_ERROR_OUT_OF_MEMORY;
     const dcsr_i_pieces pieces = {.borders = whole, .csr = {*csr}, .before = {0, csr->nnz}};
-    dcsr_status status = create(matrix, devices, csr, &pieces, options);
+    dcsr_status status = create(matrix, devices, csr, &(origin){.pieces = &pieces}, options);
     dcsr_i_borders_release(whole);
     return status;
 }

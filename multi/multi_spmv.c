@@ -1,7 +1,8 @@
-/* multi_spmv.c: y = A x on several devices: where x lies together in host memory each device reads it there; else all
- * bring their part of it, meet, and multiply. */
+/* multi_spmv.c: y = A x on several devices. On the cpu each reads x where it is, if it lies together; else all bring
+ * their part of it, meet, and multiply. What GPUs do is in exchange_cuda.c. */
 #include "dcsr/base/threads.h"
 #include "dcsr/vector/vector_data.h"
+#include "multi/exchange.h"
 #include "multi/multi_operation.h"
 #include <dcsr/spmv.h>
 #include <string.h>
@@ -64,34 +65,72 @@ static bool is_dense(const dcsr_multi_vector *x)
     return true;
 }
 
-dcsr_status dcsr_multi_spmv(dcsr_multi_vector *y, dcsr_multi_view *A, const dcsr_multi_vector *x,
-                            dcsr_multi_report *report)
+/* The parts of y that are written: those that it has, where they lie together by the borders of the rows, and x is
+ * another vector; else new ones, which are to be put in. */
+static dcsr_status take_y(spmv *s, dcsr_vector *parts[DCSR_MAX_DEVICES], dcsr_multi_vector *y)
 {
-    const uint64_t began = dcsr_i_nanoseconds();
-    DCSR_TRY(check_spmv(y, A, x));
+    const dcsr_i_borders *rows = s->A->rows;
+    void *values = NULL;
+    if (y != s->x && dcsr_i_borders_equal(y->borders, rows))
+        values = (void *)(uintptr_t)dcsr_i_multi_together(y->part, rows); /* its own */
+    if (!values) DCSR_TRY(dcsr_i_multi_slices(parts, &values, s->A->devices, rows, y->type));
+    s->y = values;
+    return DCSR_OK;
+}
+
+static dcsr_status multiply_on_host(dcsr_multi_vector *y, dcsr_multi_view *A, const dcsr_multi_vector *x,
+                                    dcsr_multi_report *report)
+{
+    const uint64_t began = dcsr_i_nanoseconds(), cols = dcsr_i_borders_end(A->cols);
     if (!is_dense(x))
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "multi_spmv: x is sparse by dcsr_vector_set_format(); let its parts be dense");
     dcsr_context *home = dcsr_i_multi_home(A->devices);
-    dcsr_vector *parts[DCSR_MAX_DEVICES];
-    void *values;
+    dcsr_vector *parts[DCSR_MAX_DEVICES] = {NULL};
     spmv s = {
         .A = A, .x = x, .size = dcsr_type_size(x->type), .whole = dcsr_i_multi_together(x->part, x->borders)};
-    DCSR_TRY(dcsr_i_multi_slices(parts, &values, A->devices, A->rows, y->type));
-    s.y = values;
+    DCSR_TRY(take_y(&s, parts, y));
     dcsr_status status = DCSR_OK;
     if (!s.whole) {
-        s.gathered = dcsr_i_alloc(home, DCSR_I_SCRATCH, dcsr_i_borders_end(A->cols), s.size);
+        s.gathered = dcsr_i_alloc(home, DCSR_I_SCRATCH, cols, s.size);
         if (!s.gathered) status = DCSR_ERROR_OUT_OF_MEMORY;
     }
     if (status == DCSR_OK) status = dcsr_multi_run(A->devices, multiply_part, &s);
-    dcsr_i_free(home, DCSR_I_SCRATCH, s.gathered, dcsr_i_borders_end(A->cols), s.size);
+    dcsr_i_free(home, DCSR_I_SCRATCH, s.gathered, cols, s.size);
     if (status != DCSR_OK) {
         dcsr_i_multi_parts_destroy(parts, A->rows->parts);
         return status;
     }
-    dcsr_i_multi_vector_put(y, parts, A->rows);
+    if (parts[0]) dcsr_i_multi_vector_put(y, parts, A->rows);
     s.cost.report[0].direction = DCSR_DIRECTION_PULL;
     dcsr_i_multi_tell(report, &s.cost, A->rows->parts, began);
     return DCSR_OK;
+}
+
+/* A vector with the elements of x, cut as the columns are. */
+static dcsr_status move_borders(dcsr_multi_vector **moved, dcsr_multi_view *A, const dcsr_multi_vector *x)
+{
+    dcsr_context *home = dcsr_i_multi_home(A->devices);
+    const uint64_t n = dcsr_i_borders_end(A->cols), none = 0; /* no element is missing */
+    const size_t size = dcsr_type_size(x->type);
+    void *values = dcsr_i_alloc(home, DCSR_I_SCRATCH, n, size);
+    dcsr_status status = values ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    if (status == DCSR_OK) status = dcsr_multi_vector_create(moved, A, x->type, true);
+    if (status == DCSR_OK) status = dcsr_multi_vector_to_array(x, &none, values);
+    if (status == DCSR_OK) status = dcsr_multi_vector_from_array(*moved, values);
+    dcsr_i_free(home, DCSR_I_SCRATCH, values, n, size);
+    return status;
+}
+
+dcsr_status dcsr_multi_spmv(dcsr_multi_vector *y, dcsr_multi_view *A, const dcsr_multi_vector *x,
+                            dcsr_multi_report *report)
+{
+    DCSR_TRY(check_spmv(y, A, x));
+    if (!dcsr_i_multi_is_on_gpus(A->devices)) return multiply_on_host(y, A, x, report);
+    if (dcsr_i_borders_equal(x->borders, A->cols)) return dcsr_i_multi_on_gpus->spmv(y, A, x, report);
+    dcsr_multi_vector *moved = NULL;
+    dcsr_status status = move_borders(&moved, A, x);
+    if (status == DCSR_OK) status = dcsr_i_multi_on_gpus->spmv(y, A, moved, report);
+    dcsr_multi_vector_destroy(moved);
+    return status;
 }

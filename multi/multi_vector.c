@@ -2,6 +2,8 @@
 #include "multi/multi_vector.h"
 #include "dcsr/base/runtime.h"
 #include "dcsr/vector/vector_data.h"
+#include "multi/exchange.h"
+#include <dcsr/vector_ops.h>
 #include <string.h>
 
 /* ---- Parts ---- */
@@ -82,6 +84,11 @@ dcsr_status dcsr_i_multi_vector_check(const dcsr_multi_vector *vector, const cha
     return dcsr_i_multi_check(vector->devices);
 }
 
+bool dcsr_i_multi_is_on_gpus(const dcsr_multi *devices)
+{
+    return dcsr_i_multi_context(devices, 0)->cuda != NULL;
+}
+
 uint64_t dcsr_i_multi_vector_size(const dcsr_multi_vector *vector)
 {
     return vector->borders->begin[vector->borders->parts];
@@ -131,39 +138,52 @@ void dcsr_multi_vector_destroy(dcsr_multi_vector *vector)
 /* ---- All elements ---- */
 
 typedef struct setting {
-    dcsr_vector **part;
-    const dcsr_i_borders *borders;
-    char *to;
+    const dcsr_multi_vector *vector;
+    dcsr_vector *part[DCSR_MAX_DEVICES];
+    char *to; /* where the parts are slices; NULL: they are made by their devices */
     const char *from;
-    size_t size, step; /* of a value; from one value to the next in `from` */
+    bool same;
 } setting;
+
+static dcsr_status set_slice(const setting *s, uint64_t begin, uint64_t end, size_t size)
+{
+    if (s->same)
+        for (uint64_t i = begin; i < end; i++) memcpy(s->to + i * size, s->from, size);
+    else
+        memcpy(s->to + begin * size, s->from + begin * size, (end - begin) * size);
+    return DCSR_OK;
+}
 
 static dcsr_status set_part(void *user, uint64_t k)
 {
-    const setting *s = user;
-    const uint64_t begin = s->borders->begin[k], end = s->borders->begin[k + 1];
-    if (s->step)
-        memcpy(s->to + begin * s->size, s->from + begin * s->size, (end - begin) * s->size);
-    else
-        for (uint64_t i = begin; i < end; i++) memcpy(s->to + i * s->size, s->from, s->size);
-    return DCSR_OK;
+    setting *s = user;
+    const dcsr_multi_vector *v = s->vector;
+    const uint64_t begin = v->borders->begin[k], end = v->borders->begin[k + 1];
+    const size_t size = dcsr_type_size(v->type);
+    dcsr_context *context = dcsr_i_multi_context(v->devices, k);
+    if (s->to) return set_slice(s, begin, end, size);
+    if (!s->same)
+        return dcsr_i_multi_on_gpus->load(&s->part[k], context, v->type, end - begin, s->from + begin * size);
+    DCSR_TRY(dcsr_vector_create(&s->part[k], context, v->type, end - begin));
+    return dcsr_vector_assign_scalar(s->part[k], NULL, NULL, s->from, v->type, NULL,
+                                     &(dcsr_desc){.device = DCSR_DEVICE_CUDA});
 }
 
 /* Values from an array, or the same everywhere: each device writes its own, so that its memory has them. */
 static dcsr_status set_all(dcsr_multi_vector *vector, const void *values, bool same, const char *call)
 {
-    dcsr_vector *parts[DCSR_MAX_DEVICES];
-    void *to;
+    setting s = {.vector = vector, .from = values, .same = same};
+    void *to = NULL;
     DCSR_TRY(dcsr_i_multi_vector_check(vector, call));
     if (!values) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: the value, or array, is NULL", call);
-    DCSR_TRY(dcsr_i_multi_slices(parts, &to, vector->devices, vector->borders, vector->type));
-    const size_t size = dcsr_type_size(vector->type);
-    setting s = {.borders = vector->borders, .to = to, .from = values, .size = size, .step = same ? 0 : size};
+    if (!dcsr_i_multi_is_on_gpus(vector->devices))
+        DCSR_TRY(dcsr_i_multi_slices(s.part, &to, vector->devices, vector->borders, vector->type));
+    s.to = to;
     dcsr_status status = dcsr_multi_run(vector->devices, set_part, &s);
     if (status == DCSR_OK)
-        dcsr_i_multi_vector_put(vector, parts, vector->borders);
+        dcsr_i_multi_vector_put(vector, s.part, vector->borders);
     else
-        dcsr_i_multi_parts_destroy(parts, vector->borders->parts);
+        dcsr_i_multi_parts_destroy(s.part, vector->borders->parts);
     return status;
 }
 
@@ -177,17 +197,29 @@ dcsr_status dcsr_multi_vector_from_array(dcsr_multi_vector *vector, const void *
     return set_all(vector, values, false, "multi_vector_from_array");
 }
 
+typedef struct reading {
+    const dcsr_multi_vector *vector;
+    const void *missing;
+    char *to;
+} reading;
+
+static dcsr_status read_part(void *user, uint64_t k)
+{
+    const reading *r = user;
+    const dcsr_vector *part = r->vector->part[k];
+    void *to = r->to + r->vector->borders->begin[k] * part->value_size;
+    if (dcsr_i_vector_is_ahead(part) && part->body.nvals == part->size)
+        return dcsr_i_multi_on_gpus->store(part, to);
+    return dcsr_vector_to_array(part, r->missing, to);
+}
+
 dcsr_status dcsr_multi_vector_to_array(const dcsr_multi_vector *vector, const void *missing, void *values)
 {
     DCSR_TRY(dcsr_i_multi_vector_check(vector, "multi_vector_to_array: vector"));
     if (!missing || !values)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "multi_vector_to_array: %s is NULL",
                            missing ? "values" : "missing");
-    const size_t size = dcsr_type_size(vector->type);
-    for (uint64_t k = 0; k < vector->borders->parts; k++)
-        DCSR_TRY(dcsr_vector_to_array(vector->part[k], missing,
-                                      (char *)values + vector->borders->begin[k] * size));
-    return DCSR_OK;
+    return dcsr_multi_run(vector->devices, read_part, &(reading){vector, missing, values});
 }
 
 dcsr_status dcsr_multi_vector_clear(dcsr_multi_vector *vector)

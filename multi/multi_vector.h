@@ -4,8 +4,8 @@
  *      part       |  part 0  |    part 1    |  part 2  |      each a vector of its device's context
  *
  * Where every element was set at once, parts on the cpu are slices of one block, so that all devices can read the whole
- * where it is. An operation that writes a vector makes new parts and puts them in at the end, when nothing can fail any
- * more. */
+ * where it is; parts on GPUs are in their memory. An operation that writes a vector makes new parts and puts them in at
+ * the end, when nothing can fail any more; y = A x writes into those that y has, where it can. */
 #ifndef DCSR_MULTI_VECTOR_H
 #define DCSR_MULTI_VECTOR_H
 
@@ -21,6 +21,8 @@ struct dcsr_multi_vector {
 /* DCSR_OK when the vector may be used: INVALID_ARGUMENT for NULL, naming `what` ("multi_spmv: x"), CONTEXT_DESTROYED,
  * DEVICE. */
 dcsr_status dcsr_i_multi_vector_check(const dcsr_multi_vector *vector, const char *what);
+/* Whether the devices are GPUs: elements then live in their memory. */
+bool dcsr_i_multi_is_on_gpus(const dcsr_multi *devices);
 uint64_t dcsr_i_multi_vector_size(const dcsr_multi_vector *vector);
 
 /* Room for all parts of a vector with these borders, every element there: parts[k] is a slice of it for device k, and

@@ -1,5 +1,6 @@
 /* multi_view.c: views of a partitioned matrix: one version of all parts; and where these are cut. */
 #include "dcsr/view/view_data.h"
+#include "multi/exchange.h"
 #include "multi/multi_data.h"
 
 /* ---- Borders ---- */
@@ -106,6 +107,7 @@ dcsr_status dcsr_multi_view_create(dcsr_multi_view **view, dcsr_multi_matrix *ma
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
     created->devices = matrix->devices;
     dcsr_i_multi_retain(created->devices);
+    pthread_mutex_init(&created->lock, NULL);
     dcsr_i_held_version *held[DCSR_MAX_DEVICES] = {NULL};
     dcsr_status status = hold_version(matrix, created, held);
     showing s = {created, held, layout, flags & (DCSR_VIEW_DUPLICATES | DCSR_VIEW_SORTED)};
@@ -123,7 +125,9 @@ void dcsr_multi_view_destroy(dcsr_multi_view *view)
 {
     if (!view) return;
     dcsr_multi *devices = view->devices;
+    if (dcsr_i_multi_on_gpus) dcsr_i_multi_on_gpus->drop(view->exchange);
     for (uint64_t k = 0; k < view->rows->parts; k++) dcsr_view_destroy(view->part[k]);
+    pthread_mutex_destroy(&view->lock);
     dcsr_i_borders_release(view->rows);
     dcsr_i_borders_release(view->cols);
     dcsr_i_free(dcsr_i_multi_home(devices), DCSR_I_MATRIX, view, 1, sizeof *view);

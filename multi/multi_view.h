@@ -4,6 +4,7 @@
 
 #include "dcsr/base/runtime.h"
 #include "multi/devices.h"
+#include <pthread.h>
 
 /* Where something is cut: part k has begin[k] to begin[k + 1] - 1. Shared by all that is cut so; never changes. */
 typedef struct dcsr_i_borders {
@@ -44,6 +45,8 @@ struct dcsr_multi_view {
     dcsr_i_borders *rows, *cols; /* the same for a square matrix */
     dcsr_view *part[DCSR_MAX_DEVICES];
     uint64_t version;
+    pthread_mutex_t lock;             /* for what is made when it is first wanted: */
+    struct dcsr_i_exchange *exchange; /* of parts on GPUs (exchange.h) */
 };
 
 #endif

@@ -127,6 +127,7 @@ static dcsr_graph_options known(void)
 
 static dcsr_status compute_bfs(graph_task *t)
 {
+    if (t->on_parts) return dcsr_multi_bfs(t->answer[0], &t->result.bfs, t->on_parts, t->source);
     const dcsr_status status = dcsr_bfs(t->answer[0], &t->result.bfs, t->view, t->source);
     return status || !t->answer[1] ? status : dcsr_bfs_parents(t->answer[1], t->answer[0], t->view);
 }
@@ -161,13 +162,14 @@ static void put_sssp(cli_report *report, const graph_task *t)
 
 static dcsr_status compute_pagerank(graph_task *t)
 {
-    return dcsr_pagerank(t->answer[0], &t->result.pagerank, t->view,
-                         &(dcsr_pagerank_options){.symmetric = graph_given.symmetric,
-                                                  .damping = graph_given.damping,
-                                                  .tolerance = graph_given.tolerance,
-                                                  .max_iterations = (int)graph_given.iterations,
-                                                  .personal = t->personal,
-                                                  .adaptive = graph_given.adaptive});
+    const dcsr_pagerank_options options = {.symmetric = graph_given.symmetric,
+                                           .damping = graph_given.damping,
+                                           .tolerance = graph_given.tolerance,
+                                           .max_iterations = (int)graph_given.iterations,
+                                           .personal = t->personal,
+                                           .adaptive = graph_given.adaptive};
+    if (t->on_parts) return dcsr_multi_pagerank(t->answer[0], &t->result.pagerank, t->on_parts, &options);
+    return dcsr_pagerank(t->answer[0], &t->result.pagerank, t->view, &options);
 }
 
 static void put_pagerank(cli_report *report, const graph_task *t)
@@ -201,6 +203,7 @@ static void put_bc(cli_report *report, const graph_task *t)
 static dcsr_status compute_cc(graph_task *t)
 {
     const dcsr_graph_options options = known();
+    if (t->on_parts) return dcsr_multi_components(t->answer[0], &t->result.components, t->on_parts, &options);
     return dcsr_components(t->answer[0], &t->result.components, t->view, &options);
 }
 
@@ -394,19 +397,21 @@ const graph_algorithm *graph_find(const cli_command *command)
 
 /* ---- Commands ---- */
 
-#define COMMAND(called, does, example)                                                                       \
+#define COMMAND_OF(called, does, example, on_several)                                                        \
     {                                                                                                        \
         .name = #called, .arguments = "MATRIX", .summary = (does), .help = (example), .least = 1, .most = 1, \
-        .options = called##_options, .take = graph_take, .run = graph_run                                    \
+        .several = (on_several), .options = called##_options, .take = graph_take, .run = graph_run           \
     }
+#define COMMAND(called, does, example)                 COMMAND_OF(called, does, example, false)
+#define COMMAND_ALSO_ON_SEVERAL(called, does, example) COMMAND_OF(called, does, example, true)
 
-const cli_command cli_bfs_command =
-    COMMAND(bfs, "Breadth-first search from a vertex",
-            "Follows entries from row to column; the matrix must be square. Reports how many vertices are "
-            "reached (the source among them), the deepest level, the sum of all levels, and the edges "
-            "followed a second.\n\n"
-            "Examples:\n  dcsr bfs rmat:16,16 --source 7\n"
-            "  dcsr bfs graphs#web --source example.org --out levels.tsv\n");
+const cli_command cli_bfs_command = COMMAND_ALSO_ON_SEVERAL(
+    bfs, "Breadth-first search from a vertex",
+    "Follows entries from row to column; the matrix must be square. Reports how many vertices are "
+    "reached (the source among them), the deepest level, the sum of all levels, and the edges "
+    "followed a second.\n\n"
+    "Examples:\n  dcsr bfs rmat:16,16 --source 7\n"
+    "  dcsr bfs graphs#web --source example.org --out levels.tsv\n");
 
 const cli_command cli_sssp_command =
     COMMAND(sssp, "Shortest paths from a vertex",
@@ -415,12 +420,12 @@ const cli_command cli_sssp_command =
             "cycle, a vertex on it is reported, and what it leads to is at -inf.\n\n"
             "Example:\n  dcsr sssp roads.mtx --source 7 --out distances.tsv\n");
 
-const cli_command cli_pagerank_command =
-    COMMAND(pagerank, "PageRank: where a random walk along edges is",
-            "The chance that a walk which follows an edge at random, and starts anew with chance 1 - D at "
-            "each step, is at a vertex.\n\n"
-            "Examples:\n  dcsr pagerank rmat:16,16 --top 20\n"
-            "  dcsr pagerank graphs#web --personal example.org --out near.tsv\n");
+const cli_command cli_pagerank_command = COMMAND_ALSO_ON_SEVERAL(
+    pagerank, "PageRank: where a random walk along edges is",
+    "The chance that a walk which follows an edge at random, and starts anew with chance 1 - D at "
+    "each step, is at a vertex.\n\n"
+    "Examples:\n  dcsr pagerank rmat:16,16 --top 20\n"
+    "  dcsr pagerank graphs#web --personal example.org --out near.tsv\n");
 
 const cli_command cli_bc_command = COMMAND(
     bc, "Betweenness centrality: what shortest paths pass",
@@ -429,11 +434,11 @@ const cli_command cli_bc_command = COMMAND(
     "directions.\n\n"
     "Examples:\n  dcsr bc graph.mtx --top 20\n  dcsr bc rmat:16,16 --samples 64 --seed 1\n");
 
-const cli_command cli_cc_command =
-    COMMAND(cc, "Weakly connected components",
-            "Vertices that are connected if each edge may be walked both ways. A component is named after "
-            "its least vertex.\n\n"
-            "Example:\n  dcsr cc rmat:16,2 --top 5 --out components.tsv\n");
+const cli_command cli_cc_command = COMMAND_ALSO_ON_SEVERAL(
+    cc, "Weakly connected components",
+    "Vertices that are connected if each edge may be walked both ways. A component is named after "
+    "its least vertex.\n\n"
+    "Example:\n  dcsr cc rmat:16,2 --top 5 --out components.tsv\n");
 
 const cli_command cli_scc_command =
     COMMAND(scc, "Strongly connected components",

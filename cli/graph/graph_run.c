@@ -8,12 +8,15 @@ static int check_graph(graph_task *t)
 {
     cli_state *cli = t->cli;
     const char *matrix = cli->arguments[0];
-    dcsr_view_shape shape;
-    if (dcsr_view_get_shape(t->view, &shape)) return cli_fail_library(cli);
-    t->vertices = shape.rows;
-    if (shape.rows == shape.cols) return CLI_DONE;
+    dcsr_view_shape shape = {0};
+    dcsr_multi_view_info info = {0};
+    if (t->on_parts ? dcsr_multi_view_get_info(t->on_parts, &info) : dcsr_view_get_shape(t->view, &shape))
+        return cli_fail_library(cli);
+    const uint64_t rows = t->on_parts ? info.rows : shape.rows, cols = t->on_parts ? info.cols : shape.cols;
+    t->vertices = rows;
+    if (rows == cols) return CLI_DONE;
     return cli_fail(cli, "%s: a graph needs a square matrix, this one is %" PRIu64 " x %" PRIu64, matrix,
-                    shape.rows, shape.cols);
+                    rows, cols);
 }
 
 static int find_vertex(graph_task *t, const char *option, const char *word, uint64_t *vertex)
@@ -83,6 +86,12 @@ static int report(graph_task *t)
     }
     t->algorithm->put(&report, t);
     cli_put_seconds(&report, "seconds", "time", t->seconds);
+    if (t->on_parts) {
+        dcsr_multi_view_info info;
+        if (dcsr_multi_view_get_info(t->on_parts, &info))
+            return cli_report_drop(&report, cli_fail_library(t->cli));
+        cli_put_parts(&report, &info);
+    }
     if (graph_given.top) status = graph_put_top(&report, t);
     if (!status && graph_given.plot) {
         status = graph_draw(t);
@@ -96,13 +105,21 @@ static int report(graph_task *t)
     return status ? cli_report_drop(&report, status) : cli_report_print(&report);
 }
 
-static int solve(graph_task *t, dcsr_matrix *matrix)
+/* The graph as the algorithm sees it; in parts it is no longer the matrix. */
+static int view_graph(graph_task *t, dcsr_matrix **matrix)
+{
+    const unsigned flags = t->algorithm->flags;
+    if (t->cli->multi) return cli_parts_make(t->cli, &t->parts, &t->on_parts, matrix, flags);
+    return dcsr_view_create(&t->view, *matrix, DCSR_LAYOUT_SEGMENTS, flags) ? cli_fail_library(t->cli)
+                                                                            : CLI_DONE;
+}
+
+static int solve(graph_task *t, dcsr_matrix **matrix)
 {
     cli_state *cli = t->cli;
     const graph_algorithm *a = t->algorithm;
     int status = cli_names_open(cli, cli->arguments[0], &t->names);
-    if (!status && dcsr_view_create(&t->view, matrix, DCSR_LAYOUT_SEGMENTS, a->flags))
-        status = cli_fail_library(cli);
+    if (!status) status = view_graph(t, matrix);
     if (!status) status = check_graph(t);
     if (!status) status = find_start(t);
     if (!status) status = allocate_answer(t);
@@ -120,14 +137,17 @@ int graph_run(cli_state *cli)
     if (graph_given.top == UINT64_MAX) graph_given.top = t.algorithm->top;
     if (t.algorithm->needs_source && !graph_given.source)
         return cli_usage(cli, "%s needs --source V, the vertex to start from", cli->command->name);
-    int status = graph_check_out(cli);
+    int status = graph_given.parents ? cli_parts_refuse(cli, "--parents") : CLI_DONE;
+    if (!status) status = graph_check_out(cli);
     if (!status && graph_given.plot) status = cli_plot_check(cli, graph_given.plot);
     if (!status) status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
-    if (!status) status = solve(&t, matrix);
+    if (!status) status = solve(&t, &matrix);
     for (int c = 0; c < GRAPH_COLUMNS; c++) free(t.answer[c]);
     free(t.sources);
     free(t.personal);
     dcsr_names_destroy(t.names);
+    dcsr_multi_view_destroy(t.on_parts);
+    dcsr_multi_matrix_destroy(t.parts);
     dcsr_view_destroy(t.view);
     dcsr_matrix_destroy(matrix);
     return status;

@@ -60,6 +60,8 @@ typedef struct graph_task {
     const struct graph_algorithm *algorithm;
     dcsr_names *names; /* NULL: vertices have none */
     dcsr_view *view;
+    dcsr_multi_matrix *parts; /* on several devices; view is NULL then */
+    dcsr_multi_view *on_parts;
     uint64_t vertices, source;
     uint64_t *sources; /* of --sources or --personal */
     uint64_t source_count;

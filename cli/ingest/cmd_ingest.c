@@ -182,7 +182,8 @@ static int print(const ingest_stream *stream, double seconds)
     dcsr_matrix_info info;
     uint64_t nnz;
     cli_report report;
-    if (dcsr_matrix_get_info(stream->matrix, &info) || dcsr_matrix_get_nnz(stream->matrix, &nnz))
+    dcsr_multi_view_info parts = {0};
+    if (ingest_matrix_get_info(stream, &info) || ingest_matrix_get_nnz(stream, &nnz, &parts))
         return cli_fail_library(cli);
     int status = stream->target ? ingest_target_verdict(stream->target) : CLI_DONE;
     if (ingest_interrupted()) status = tell_interruption(stream, &info);
@@ -190,6 +191,7 @@ static int print(const ingest_stream *stream, double seconds)
     cli_report_begin(&report, cli);
     put_rates(&report, stream, &info, seconds);
     put_matrix(&report, stream, &info, nnz);
+    if (stream->parts) cli_put_parts(&report, &parts);
     if (stream->target) ingest_target_put(stream->target, &report);
     if (stream->reader) ingest_reader_put(stream->reader, &report);
     if (stream->followers) ingest_followers_put(stream->followers, &report);
@@ -291,6 +293,9 @@ const cli_command cli_ingest_command = {
         "are inserted (pattern, int64, "
         "fp64); entries without a value have the "
         "value 1. Edges to delete that lie outside the matrix are left out.\n\n"
+        "On several devices (--device cuda:0-3, say) the matrix is in memory, and for files --rows and "
+        "--cols are "
+        "needed, as it does not grow.\n\n"
         "SIGINT (Ctrl-C) and SIGTERM end the EDGES early: what was sent by then is kept and reported. A "
         "second "
         "one ends at once. SIGUSR1 prints how far it is.\n\n"
@@ -305,6 +310,7 @@ const cli_command cli_ingest_command = {
         "  dcsr ingest flows.log --tail --columns 3,5 --time 1 --window 1h --metrics flows.prom\n",
     .least = 1,
     .most = -1,
+    .several = true,
     .options = ingest_options,
     .take = ingest_take,
     .run = run_ingest,

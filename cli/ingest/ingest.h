@@ -160,6 +160,7 @@ typedef struct ingest_stream {
     struct ingest_reader *reader;       /* NULL until the matrix is there */
     struct ingest_followers *followers; /* the same */
     dcsr_matrix *matrix;                /* NULL until the first edges are */
+    dcsr_multi_matrix *parts;           /* on several devices, in its place */
     dcsr_matrix_info before;            /* what a stored matrix was when it was opened */
     uint64_t rows, cols;                /* once all that is queued is applied */
     uint64_t edges, batches, left_out, skipped;
@@ -176,6 +177,20 @@ typedef struct ingest_stream {
     uint64_t stays_room;
     int broken; /* exit status: a source that waits has failed, and what came before is kept */
 } ingest_stream;
+
+/* What does not depend on where the matrix is (ingest_matrix.c). Exit status, or that of the library. */
+bool ingest_matrix_is_open(const ingest_stream *stream);
+int ingest_matrix_create(ingest_stream *stream, uint64_t rows, uint64_t cols);
+int ingest_matrix_resize(ingest_stream *stream, uint64_t rows, uint64_t cols);
+struct ingest_staged;
+dcsr_status ingest_matrix_change(ingest_stream *stream, const struct ingest_staged *staged,
+                                 const uint64_t *row, const uint64_t *col, const void *values,
+                                 dcsr_ticket **ticket);
+dcsr_status ingest_matrix_wait(ingest_stream *stream);
+dcsr_status ingest_matrix_get_info(const ingest_stream *stream, dcsr_matrix_info *info);
+/* Live entries; of several devices also what their last view shows. */
+dcsr_status ingest_matrix_get_nnz(const ingest_stream *stream, uint64_t *nnz, dcsr_multi_view_info *parts);
+void ingest_matrix_destroy(ingest_stream *stream);
 
 /* Ingests source number s, until it ends or is interrupted. */
 int ingest_send(ingest_stream *stream, int s);

@@ -266,9 +266,28 @@ static int check_lines(cli_state *cli)
     return CLI_DONE;
 }
 
+/* On several devices the matrix is in memory, and as large as is known before the first batch. */
+static int check_parts(cli_state *cli)
+{
+    const ingest_settings *given = &ingest_given;
+    const char *option = given->into ? "--into" : given->read ? "--read" : given->follow ? "--follow" : NULL;
+    if (option) return cli_parts_refuse(cli, option);
+    const bool fixed = given->symmetric ? given->rows || given->cols : given->rows && given->cols;
+    for (int a = 0; cli->multi && !fixed && a < cli->argument_count; a++)
+        if (cli_source_is_file(cli->arguments[a]))
+            return cli_usage(
+                cli,
+                "%s: on several devices a matrix does not grow; say with --rows and --cols how large "
+                "it gets",
+                cli->arguments[a]);
+    return CLI_DONE;
+}
+
 int ingest_check(cli_state *cli)
 {
     const ingest_settings *given = &ingest_given;
+    const int refused = check_parts(cli);
+    if (refused) return refused;
     bool square = given->symmetric || given->read == INGEST_READ_BFS || given->follow;
     if (square && given->rows && given->cols && given->rows != given->cols) {
         return cli_usage(cli, "--rows and --cols must be equal with --symmetric, --read bfs or --follow");

@@ -67,10 +67,7 @@ static int open_matrix(ingest_stream *stream, uint64_t rows, uint64_t cols)
     ingest_target *target = stream->target;
     stream->rows = rows;
     stream->cols = cols;
-    if (!target)
-        return dcsr_matrix_create(&stream->matrix, cli->context, plan->type, rows, cols, &plan->options)
-                   ? cli_fail_library(cli)
-                   : CLI_DONE;
+    if (!target) return ingest_matrix_create(stream, rows, cols);
     int status = ingest_target_open(target, &stream->matrix, plan, rows, cols);
     if (status || !target->newest.version) return status;
     if (dcsr_matrix_get_info(stream->matrix, &stream->before)) return cli_fail_library(cli);
@@ -97,10 +94,9 @@ static int begin_reading(ingest_stream *stream, const dcsr_edge_batch *batch)
 /* Creates or opens it (the first time), or grows it to fit. */
 static int fit_matrix(ingest_stream *stream, const dcsr_edge_batch *batch, bool deleting)
 {
-    cli_state *cli = stream->cli;
     uint64_t rows, cols;
     needed_size(stream, batch, &rows, &cols);
-    if (!stream->matrix) {
+    if (!ingest_matrix_is_open(stream)) {
         int status = open_matrix(stream, rows, cols);
         if (!status) status = begin_reading(stream, batch);
         if (status) return status;
@@ -109,7 +105,7 @@ static int fit_matrix(ingest_stream *stream, const dcsr_edge_batch *batch, bool 
     if (deleting || (rows == stream->rows && cols == stream->cols)) return CLI_DONE;
     stream->rows = rows;
     stream->cols = cols;
-    return dcsr_matrix_resize(stream->matrix, rows, cols, NULL) ? cli_fail_library(cli) : CLI_DONE;
+    return ingest_matrix_resize(stream, rows, cols);
 }
 
 /* ---- Batches ---- */
@@ -131,9 +127,7 @@ static int queue(ingest_stream *stream, ingest_staged *staged)
     }
     if (!staged->n && !staged->tag) return CLI_DONE;
     dcsr_ticket *ticket = NULL, **wanted = stream->target && stream->target->durable ? &ticket : NULL;
-    if (staged->deleting ? dcsr_matrix_remove_tagged(stream->matrix, staged->n, row, col, staged->tag, wanted)
-                         : dcsr_matrix_insert_tagged(stream->matrix, staged->n, row, col,
-                                                     plan->type ? values : NULL, staged->tag, wanted))
+    if (ingest_matrix_change(stream, staged, row, col, plan->type ? values : NULL, wanted))
         return cli_fail_because(stream->cli, "%s: %s", staged->source, dcsr_thread_error());
     return ticket ? ingest_target_take(stream->target, ticket) : CLI_DONE;
 }
@@ -167,7 +161,7 @@ static int look(ingest_stream *stream)
     dcsr_matrix_info info;
     double start = cli_now();
     if (start < stream->next_look) return CLI_DONE;
-    if (dcsr_matrix_get_info(stream->matrix, &info)) return cli_fail_library(stream->cli);
+    if (ingest_matrix_get_info(stream, &info)) return cli_fail_library(stream->cli);
     stream->max_segments = larger(stream->max_segments, info.max_segments);
     stream->stored = info.stored;
     stream->bytes = info.bytes;
@@ -249,7 +243,7 @@ static int send_all(ingest_stream *stream, int s)
 int ingest_send(ingest_stream *stream, int s)
 {
     ingest_source *source = &stream->sources[s];
-    int status = ingest_source_open(stream->cli, source, stream->matrix);
+    int status = ingest_source_open(stream->cli, source, ingest_matrix_is_open(stream));
     if (!status && !s) ingest_interrupt_begin();
     stream->tagged = stream->target && stream->cli->argument_count == 1 && source->from.input;
     if (!status && stream->resume.position && source->from.input)
@@ -264,12 +258,12 @@ int ingest_send(ingest_stream *stream, int s)
 int ingest_wait(ingest_stream *stream)
 {
     const dcsr_edge_batch none = {0};
-    int status = stream->matrix ? CLI_DONE : fit_matrix(stream, &none, false);
+    int status = ingest_matrix_is_open(stream) ? CLI_DONE : fit_matrix(stream, &none, false);
     if (status) return status;
     cli_progress(stream->cli, "waiting for the store");
     if (stream->target)
         status = ingest_target_wait(stream->target, stream->matrix);
-    else if (dcsr_matrix_wait(stream->matrix))
+    else if (ingest_matrix_wait(stream))
         status = cli_fail_library(stream->cli);
     stream->next_look = 0;
     return status ? status : look(stream);
@@ -284,6 +278,6 @@ void ingest_close(ingest_stream *stream)
     free(stream->stays);
     ingest_window_destroy(stream->window);
     if (stream->matrix && stream->target && stream->target->durable) dcsr_matrix_wait(stream->matrix);
-    dcsr_matrix_destroy(stream->matrix);
+    ingest_matrix_destroy(stream);
     dcsr_names_destroy(stream->names);
 }

@@ -1,17 +1,30 @@
 /* cmd_tune.c: `dcsr tune`: measures kernels on many matrices, and trains the model by which `auto` chooses here. */
 #include "cli/tune/tune.h"
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_QUICK = 1, KEY_REPORT, KEY_TABLE, KEY_MODEL, KEY_MATRICES, KEY_SEED, KEY_NO_MODEL, VARIANTS = 3 };
+enum {
+    KEY_QUICK = 1,
+    KEY_REPORT,
+    KEY_TABLE,
+    KEY_MODEL,
+    KEY_MATRICES,
+    KEY_SEED,
+    KEY_NO_MODEL,
+    KEY_ENERGY,
+    KEY_LIMIT,
+    VARIANTS = 3
+};
 enum { PATH = 4096 };
 
 static struct {
     const char *table, *model;
-    uint64_t matrices, seed;
+    uint64_t matrices, seed, energy;
+    double limit; /* seconds */
     bool quick, report, no_model;
-} settings = {.matrices = UINT64_MAX, .seed = 1};
+} settings = {.matrices = UINT64_MAX, .seed = 1, .energy = 1, .limit = INFINITY};
 
 static const struct argp_option options[] = {
     {"quick", KEY_QUICK, NULL, 0, "Fewer and smaller matrices: some minutes", 0},
@@ -21,6 +34,11 @@ static const struct argp_option options[] = {
     {"model", KEY_MODEL, "FILE", 0, "Where the model goes (default: where it is looked for)", 0},
     {"no-model", KEY_NO_MODEL, NULL, 0, "Measure, and report, but leave the model as it is", 0},
     {"matrices", KEY_MATRICES, "N", 0, "Only the first N of the collection; 0: only those named", 0},
+    {"energy", KEY_ENERGY, "N", 0,
+     "Measure energy, where the machine tells it, of every Nth matrix and its variants; 0: of none (default "
+     "1)",
+     0},
+    {"limit", KEY_LIMIT, "TIME", 0, "Measure for so long at most, and train on what there is then", 0},
     {"seed", KEY_SEED, "N", 0, "Another collection, and other trees (default 1)", 0},
     {0}};
 
@@ -44,6 +62,10 @@ static error_t take(cli_state *cli, int key, const char *value)
         return 0;
     case KEY_MATRICES:
         return cli_take_number(cli, "--matrices", value, 0, UINT64_MAX, &settings.matrices);
+    case KEY_ENERGY:
+        return cli_take_number(cli, "--energy", value, 0, UINT32_MAX, &settings.energy);
+    case KEY_LIMIT:
+        return cli_take_duration(cli, "--limit", value, 1, &settings.limit);
     case KEY_SEED:
         return cli_take_number(cli, "--seed", value, 0, UINT32_MAX, &settings.seed);
     default:
@@ -74,16 +96,24 @@ static void listen(void)
 typedef struct tuning {
     cli_state *cli;
     tune_table table;
+    tune_scale scale;
     uint64_t done, all, added;
-    bool energy;
+    double start;
+    bool energy; /* can be measured */
 } tuning;
+
+static bool goes_on(const tuning *t)
+{
+    return !stopped && cli_now() - t->start < settings.limit;
+}
 
 static int measure(tuning *t, const tune_matrix *matrix)
 {
     tune_result result;
     cli_progress(t->cli, "%llu of %llu: %s", (unsigned long long)t->done + 1, (unsigned long long)t->all,
                  matrix->name);
-    int status = tune_measure(t->cli, &result, matrix, t->energy);
+    const bool energy = t->energy && settings.energy && t->done / VARIANTS % settings.energy == 0;
+    int status = tune_measure(t->cli, &result, matrix, energy);
     if (!status) status = tune_table_add(t->cli, &t->table, matrix, &result);
     t->added += !status;
     return status;
@@ -92,11 +122,11 @@ static int measure(tuning *t, const tune_matrix *matrix)
 static int measure_collection(tuning *t, uint64_t matrices)
 {
     int status = CLI_DONE;
-    for (uint64_t i = 0; i < matrices && !status && !stopped; i++, t->done++) {
+    for (uint64_t i = 0; i < matrices && !status && goes_on(t); i++, t->done++) {
         tune_matrix matrix;
-        status = tune_collection_make(t->cli, &matrix, i, settings.quick, settings.seed, true);
+        status = tune_collection_make(t->cli, &matrix, i, t->scale, settings.seed, true);
         if (status || tune_table_has(&t->table, matrix.name)) continue;
-        status = tune_collection_make(t->cli, &matrix, i, settings.quick, settings.seed, false);
+        status = tune_collection_make(t->cli, &matrix, i, t->scale, settings.seed, false);
         if (!status) status = measure(t, &matrix);
         dcsr_coo_free(&matrix.coo);
     }
@@ -106,11 +136,11 @@ static int measure_collection(tuning *t, uint64_t matrices)
 static int measure_users(tuning *t)
 {
     int status = CLI_DONE;
-    for (int a = 0; a < t->cli->argument_count && !status && !stopped; a++) {
+    for (int a = 0; a < t->cli->argument_count && !status && goes_on(t); a++) {
         cli_source source = {.name = t->cli->arguments[a]};
         dcsr_coo coo = {0};
         status = cli_source_load(t->cli, &source, &coo);
-        for (int variant = 0; variant < VARIANTS && !status && !stopped; variant++, t->done++) {
+        for (int variant = 0; variant < VARIANTS && !status && goes_on(t); variant++, t->done++) {
             tune_matrix matrix;
             status = tune_users_make(t->cli, &matrix, &coo, source.name, variant, settings.seed);
             if (!status && !tune_table_has(&t->table, matrix.name)) status = measure(t, &matrix);
@@ -132,18 +162,21 @@ static int print(const tuning *t, const char *model)
     cli_put_count(&report, "matrices", "matrices in it", t->table.count + t->added);
     cli_put_count(&report, "measured", "measured now", t->added);
     cli_put_text(&report, "energy", "energy",
-                 t->energy ? "measured" : "not measured: this machine does not tell it");
+                 !settings.energy ? "not measured"
+                 : t->energy      ? "measured"
+                                  : "not measured: this machine does not tell it");
     if (model) cli_put_text(&report, "model", "model", model);
     return cli_report_print(&report);
 }
 
-static int prepare(cli_state *cli, char model[PATH], tune_table *table)
+static int prepare(tuning *t, char model[PATH], tune_table *table)
 {
+    cli_state *cli = t->cli;
     dcsr_context_info info;
     if (dcsr_context_get_info(cli->context, &info)) return cli_fail_library(cli);
-    if (info.device != DCSR_DEVICE_CPU)
-        return cli_fail(
-            cli, "tune measures kernels of the cpu; on a GPU they are chosen by rules: add --device cpu");
+    t->scale = settings.quick ? TUNE_QUICK : info.device == DCSR_DEVICE_CUDA ? TUNE_CUDA : TUNE_CPU;
+    t->energy = tune_energy_is_known(cli);
+    t->start = cli_now();
     if (!settings.model && dcsr_model_get_path(cli->context, model, PATH)) return cli_fail_library(cli);
     if (settings.model) snprintf(model, PATH, "%s", settings.model);
     const int n = settings.table ? snprintf(table->path, sizeof table->path, "%s", settings.table)
@@ -155,10 +188,10 @@ static int prepare(cli_state *cli, char model[PATH], tune_table *table)
 static int run_tune(cli_state *cli)
 {
     char model[PATH];
-    tuning t = {.cli = cli, .energy = tune_energy_is_known()};
-    const uint64_t size = tune_collection_size(settings.quick),
+    tuning t = {.cli = cli};
+    int status = prepare(&t, model, &t.table);
+    const uint64_t size = tune_collection_size(t.scale),
                    matrices = settings.matrices < size ? settings.matrices : size;
-    int status = prepare(cli, model, &t.table);
     t.all = matrices + (uint64_t)cli->argument_count * VARIANTS;
     if (!status) {
         listen();

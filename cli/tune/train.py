@@ -7,6 +7,7 @@ and joules:K, "-" where it does not apply; the first kernel reads the store in p
 seconds of products with it, columns:D, rows:D and tiles:D, and the number of the one that the library takes, taken:D. Lines "# key value" before it tell device and machine. `dcsr tune` runs this, and docs/SELECTION.md describes the model file. It needs scikit-learn.
 """
 import argparse
+import copy
 import datetime
 import json
 import os
@@ -45,7 +46,11 @@ class Table:
         # A last line that was cut off when measuring was stopped is measured again.
         lines = [line for line in lines[1:] if len(line) == len(head)]
         first = next((k for k, name in enumerate(head) if ":" in name), len(head))
-        self.kernels = [name[8:] for name in head if name.startswith("seconds:")]
+        measured = [name[8:] for name in head if name.startswith("seconds:")]
+        # Kernels that are taken by name only; what they cost is told, but nothing is learnt of it.
+        varies = self.notes.get("varies", "").split(",")
+        self.kernels = [name for name in measured if name not in varies]
+        self.others = [name for name in measured if name in varies]
         self.features = head[2:first]
         self.names = [line[0] for line in lines]
         self.families = np.array([line[1] for line in lines])
@@ -54,10 +59,11 @@ class Table:
         self.X = np.array([[float(x) for x in line[2:first]] for line in lines], dtype=np.float64)
         column = {name: k for k, name in enumerate(head)}
 
-        def of(kind):
+        def of(kind, kernels=self.kernels):
             return np.array([[float(line[column[kind + ":" + k]]) if line[column[kind + ":" + k]] != "-" else np.nan
-                              for k in self.kernels] for line in lines], dtype=np.float64)
+                              for k in kernels] for line in lines], dtype=np.float64).reshape(len(lines), len(kernels))
         self.seconds, self.build, self.joules = of("seconds"), of("build"), of("joules")
+        self.other = {"time": of("seconds", self.others), "energy": of("joules", self.others)}
         self.vectors = Vectors(self, head, lines)
 
     def check(self):
@@ -67,6 +73,23 @@ class Table:
         if len(set(best_of(self.seconds))) < 2:
             fail("%s is the fastest kernel for all matrices, so there is nothing to learn; measure other matrices"
                  % self.kernels[best_of(self.seconds)[0]])
+
+
+    def with_energy(self):
+        """The part whose energy was measured; None where that is too little. A kernel that took far longer than others was
+        left out of that, and is taken to draw as much power as the fastest: it is not chosen either way."""
+        rows = np.flatnonzero(~np.isnan(self.joules[:, 0]))
+        if len(rows) < LEAST_MATRICES:
+            return None
+        part = copy.copy(self)
+        for name in ("X", "families", "groups", "seconds", "build", "joules"):
+            setattr(part, name, getattr(self, name)[rows])
+        part.names = [self.names[i] for i in rows]
+        part.other = {kind: costs[rows] for kind, costs in self.other.items()}
+        part.groups = np.unique(part.groups, return_inverse=True)[1]
+        power = (part.joules / part.seconds)[np.arange(len(rows)), best_of(part.seconds)]
+        part.joules = np.where(np.isnan(part.joules), part.seconds * power[:, None], part.joules)
+        return part if len(set(best_of(part.joules))) > 1 else None
 
 
 class Vectors:
@@ -270,7 +293,7 @@ def cross_validate(table, costs, columns, seed):
     return by_class, product, expected_build
 
 
-def report_choice(table, costs, seed):
+def report_choice(table, kind, costs, seed):
     everything = list(range(len(table.features)))
     by_class, product, build = cross_validate(table, costs, everything, seed)
     possible = ~np.isnan(costs)
@@ -279,6 +302,8 @@ def report_choice(table, costs, seed):
     for k, kernel in enumerate(table.kernels):
         always = np.where(possible[:, k], k, 0)
         rows["always " + kernel] = dict(judge(costs, always), wins=float(np.mean(best_of(costs) == k)))
+    for kernel, other in zip(table.others, table.other[kind].T):
+        rows["always " + kernel] = judge_costs(costs, np.where(np.isnan(other), costs[:, 0], other))
     ablations = {}
     groups = table.notes.get("groups", "").split(",")
     for group in sorted(set(groups)):
@@ -342,6 +367,8 @@ def print_report(report):
             print("\nenergy: not measured, as this machine does not tell it")
             continue
         part = report[kind]
+        if part["matrices"] != report["matrices"]:
+            print("\n%s was measured of %d of them" % (kind, part["matrices"]))
         print_rows("by " + kind, part["choices"], symbol)
         print_rows("trees, by class", part["ablations"], symbol)
         print_rows("products, with building", part["totals"], symbol)
@@ -362,22 +389,25 @@ def main():
     options = parser.parse_args()
     table = Table(options.table)
     table.check()
-    measured = {"time": table.seconds}
-    if not np.isnan(table.joules[:, 0]).any():
-        measured["energy"] = table.joules
+    measured = {"time": (table, table.seconds)}
+    part = table.with_energy()
+    if part:
+        measured["energy"] = (part, part.joules)
     if options.model:
         notes = dict(table.notes, made="%s, %sscikit-learn %s, %d matrices" % (
             datetime.date.today().isoformat(), options.made and options.made + ", ", sklearn.__version__,
             len(table.names)))
         parts = []
-        for name, costs in measured.items():
-            forest = Forest(table.X, costs, relative_build(table), options.seed)
+        for name, (part, costs) in measured.items():
+            forest = Forest(part.X, costs, relative_build(part), options.seed)
             write_forest(parts, name, forest.model, table.kernels, forest.leaves)
         if table.vectors.teach():
             write_svm(parts, *fit_svm(table.vectors.X, table.vectors.costs))
         write_model(options.model, notes, table.features, table.kernels, parts)
     if options.report:
-        report = {name: report_choice(table, costs, options.seed) for name, costs in measured.items()}
+        report = {name: report_choice(part, name, costs, options.seed) for name, (part, costs) in measured.items()}
+        for name, (part, _) in measured.items():
+            report[name]["matrices"] = len(part.names)
         report["matrices"] = len(table.names)
         if table.vectors.teach():
             report["vectors"] = report_vectors(table, options.seed)

@@ -20,10 +20,17 @@ typedef struct tune_matrix {
 
 /* How many matrices the collection has, if each comes in three variants: as it is, with columns left out, and the
  * transpose of that. */
-uint64_t tune_collection_size(bool quick);
-/* Makes matrix `number`, or only its name and family. The same for the same seed. */
-int tune_collection_make(cli_state *cli, tune_matrix *matrix, uint64_t number, bool quick, uint64_t seed,
-                         bool name_only);
+typedef enum tune_scale {
+    TUNE_QUICK,
+    TUNE_CPU,
+    TUNE_CUDA,
+    TUNE_SCALES
+} tune_scale; /* how many, of which sizes */
+uint64_t tune_collection_size(tune_scale scale);
+/* Makes matrix `number`, or only its name and family. The same for the same seed. Kinds and sizes take turns, so that the
+ * first ones are of all of them. */
+int tune_collection_make(cli_state *cli, tune_matrix *matrix, uint64_t number, tune_scale scale,
+                         uint64_t seed, bool name_only);
 /* Makes variant 0, 1 or 2 of a MATRIX, which the caller has loaded. */
 int tune_users_make(cli_state *cli, tune_matrix *matrix, const dcsr_coo *coo, const char *source, int variant,
                     uint64_t seed);
@@ -62,9 +69,10 @@ int tune_measure_vectors(cli_state *cli, tune_vector_cost costs[TUNE_DENSITIES],
 
 /* ---- tune_energy.c: joules ---- */
 
-/* Whether the processor tells what it takes: all packages of the folder that powercap has for RAPL, which is that of
- * the system or, for tests, the one that DCSR_POWERCAP names. */
-bool tune_energy_is_known(void);
+/* Whether the machine tells what it takes. On the cpu: all packages of the folder that powercap has for RAPL, which is
+ * that of the system or, for tests, the one that DCSR_POWERCAP names. On a GPU: the board, by NVIDIA's management
+ * library, libnvidia-ml.so.1 or, for tests, the one that DCSR_NVML names. */
+bool tune_energy_is_known(cli_state *cli);
 /* Joules since some time in the past; NaN where that is not known. Counters that begin anew are taken into account if
  * it is called at least every minute or so. */
 double tune_energy_joules(void);

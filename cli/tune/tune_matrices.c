@@ -5,8 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { VARIANTS = 3, SIZES = 20, QUICK_SIZES = 3 };
-static const double least_nnz = 2e3, most_nnz = 5e6, most_quick_nnz = 2e5;
+enum { VARIANTS = 3 };
+/* So many sizes, from so many entries to so many; a GPU is idle with few. */
+static const struct {
+    uint64_t sizes;
+    double least, most;
+} scales[TUNE_SCALES] = {{3, 2e3, 2e5}, {20, 2e3, 5e6}, {20, 1e5, 2e7}};
 
 /* Numbers that follow from a seed (SplitMix64). */
 typedef struct dice {
@@ -250,20 +254,23 @@ static void name_variant(tune_matrix *matrix, const char *base, int variant, dcs
 
 /* ---- The collection ---- */
 
-uint64_t tune_collection_size(bool quick)
+uint64_t tune_collection_size(tune_scale scale)
 {
-    return (uint64_t)FAMILIES * VARIANTS * (quick ? QUICK_SIZES : SIZES);
+    return (uint64_t)FAMILIES * VARIANTS * scales[scale].sizes;
 }
 
-int tune_collection_make(cli_state *cli, tune_matrix *matrix, uint64_t number, bool quick, uint64_t seed,
-                         bool name_only)
+int tune_collection_make(cli_state *cli, tune_matrix *matrix, uint64_t number, tune_scale scale,
+                         uint64_t seed, bool name_only)
 {
-    const uint64_t base = number / VARIANTS, family = base % FAMILIES, size = base / FAMILIES;
+    enum { STRIDE = 77 }; /* has no factor in common with the numbers of bases, 27 and 180 */
+    const uint64_t sizes = scales[scale].sizes, base = number / VARIANTS * STRIDE % (FAMILIES * sizes),
+                   family = base % FAMILIES, size = base / FAMILIES;
     const int variant = (int)(number % VARIANTS);
-    dice of_base = {seed * 1000003 + base}, of_variant = {seed * 1000003 + (number << 32)};
-    const double most = quick ? most_quick_nnz : most_nnz,
-                 nnz = least_nnz * pow(most / least_nnz,
-                                       ((double)size + uniform(&of_base)) / (quick ? QUICK_SIZES : SIZES));
+    dice of_base = {seed * 1000003 + base},
+         of_variant = {seed * 1000003 + ((base * VARIANTS + (uint64_t)variant) << 32)};
+    const double least = scales[scale].least,
+                 nnz = least *
+                       pow(scales[scale].most / least, ((double)size + uniform(&of_base)) / (double)sizes);
     const dcsr_type type = type_of(&of_variant);
     char text[TUNE_NAME];
     dcsr_coo coo = {0};

@@ -23,15 +23,22 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 static int write_head(cli_state *cli, FILE *to)
 {
     char machine[128];
+    dcsr_context_info info;
     const dcsr_spmv_kernel *kernel;
-    if (dcsr_model_get_machine(cli->context, machine, sizeof machine)) return cli_fail_library(cli);
-    fprintf(to, "# device cpu\n# machine %s\n# groups ", machine);
+    if (dcsr_model_get_machine(cli->context, machine, sizeof machine) ||
+        dcsr_context_get_info(cli->context, &info))
+        return cli_fail_library(cli);
+    fprintf(to, "# device %s\n# machine %s\n# groups ", info.device == DCSR_DEVICE_CUDA ? "cuda" : "cpu",
+            machine);
     for (uint64_t i = 0; dcsr_feature_at(i); i++)
         fprintf(to, "%s%s", i ? "," : "", dcsr_feature_at(i)->group);
+    fprintf(to, "\n# varies ");
+    for (uint64_t k = 0, n = 0; (kernel = dcsr_spmv_kernel_at(info.device, k)); k++)
+        if (kernel->varies) fprintf(to, "%s%s", n++ ? "," : "", kernel->name);
     fprintf(to, "\nmatrix\tfamily");
     for (uint64_t i = 0; dcsr_feature_at(i); i++) fprintf(to, "\t%s", dcsr_feature_at(i)->name);
     for (int kind = 0; kind < KINDS; kind++)
-        for (uint64_t k = 0; (kernel = dcsr_spmv_kernel_at(DCSR_DEVICE_CPU, k)); k++)
+        for (uint64_t k = 0; (kernel = dcsr_spmv_kernel_at(info.device, k)); k++)
             fprintf(to, "\t%s:%s", kinds[kind].name, kernel->name);
     for (int w = 0; w < TUNE_WAYS; w++)
         for (int d = 0; d < TUNE_DENSITIES; d++) fprintf(to, "\t%s:%g", tune_way_names[w], tune_densities[d]);
@@ -137,10 +144,12 @@ static void put(FILE *to, double value)
 int tune_table_add(cli_state *cli, tune_table *table, const tune_matrix *matrix, const tune_result *result)
 {
     FILE *to = table->file;
+    dcsr_context_info info;
+    if (dcsr_context_get_info(cli->context, &info)) return cli_fail_library(cli);
     fprintf(to, "%s\t%s", matrix->name, matrix->family);
     for (uint64_t i = 0; dcsr_feature_at(i); i++) put(to, dcsr_feature_value(&result->features, i));
     for (int kind = 0; kind < KINDS; kind++)
-        for (uint64_t k = 0; dcsr_spmv_kernel_at(DCSR_DEVICE_CPU, k); k++)
+        for (uint64_t k = 0; dcsr_spmv_kernel_at(info.device, k); k++)
             put(to, *(const double *)((const char *)&result->cost[k] + kinds[kind].at));
     for (int w = 0; w < TUNE_WAYS; w++)
         for (int d = 0; d < TUNE_DENSITIES; d++) put(to, result->vector[d].way[w]);

@@ -269,3 +269,8 @@ bool dcsr_i_gpu_is_built(void)
 {
     return dcsr_i_device_gpu != NULL;
 }
+
+bool dcsr_i_context_reaches(const dcsr_context *context, const dcsr_context *other)
+{
+    return !context->cuda || dcsr_i_device_gpu->can_access(context, other);
+}

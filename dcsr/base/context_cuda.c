@@ -30,6 +30,11 @@ static uint64_t memory(const dcsr_context *context)
     return dcsr_i_cuda_describe(context->cuda)->memory;
 }
 
+static bool can_access(const dcsr_context *context, const dcsr_context *peer)
+{
+    return dcsr_i_cuda_can_access(context->cuda, peer->cuda);
+}
+
 static void describe(dcsr_context_info *info, const dcsr_context *context)
 {
     const dcsr_i_cuda_properties *properties = dcsr_i_cuda_describe(context->cuda);
@@ -103,5 +108,6 @@ const dcsr_i_gpu dcsr_i_cuda_gpu = {.count = dcsr_i_cuda_count,
                                     .close = close,
                                     .check = check,
                                     .memory = memory,
+                                    .can_access = can_access,
                                     .describe = describe,
                                     .built_for = built_for};

@@ -15,6 +15,8 @@ typedef struct dcsr_i_gpu {
     /* DCSR_OK, or DEVICE when it has failed. */
     dcsr_status (*check)(const dcsr_context *context);
     uint64_t (*memory)(const dcsr_context *context); /* its bytes */
+    /* Whether its kernels can be let touch the memory of a peer, the GPU of another context. */
+    bool (*can_access)(const dcsr_context *context, const dcsr_context *peer);
     /* Sets what of *info is the GPU's. */
     void (*describe)(dcsr_context_info *info, const dcsr_context *context);
     const char *(*built_for)(void); /* "cpu, cuda sm_75 sm_80 ..." */

@@ -88,6 +88,9 @@ void dcsr_i_context_leave(dcsr_context *context, dcsr_i_member *member);
 
 /* Whether the library was built with CUDA. */
 bool dcsr_i_gpu_is_built(void);
+/* Whether one can touch the memory of the other itself: on the cpu, its own, and of GPUs that are peers. Contexts of
+ * one kind. */
+bool dcsr_i_context_reaches(const dcsr_context *context, const dcsr_context *other);
 
 /* In builds with CUDA. A stream for a thread that reads; NULL with the error set. Work on it may follow no
  * other stream's by itself. It is to be returned by the same thread, with nothing on it that has not been

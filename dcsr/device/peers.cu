@@ -47,7 +47,8 @@ void dcsr_i_cuda_copy_peer(dcsr_i_cuda_stream *stream, void *to, const dcsr_i_cu
                            const void *from, const dcsr_i_cuda_device *from_device, size_t bytes)
 {
     assert(stream->device->number == to_device->number || stream->device->number == from_device->number);
-    if (bytes)
-        dcsr_i_cuda_note(stream, cudaMemcpyPeerAsync(to, to_device->number, from, from_device->number, bytes,
-                                                     stream->raw));
+    if (!bytes) return;
+    dcsr_i_cuda_current current(stream->device->number);
+    dcsr_i_cuda_note(
+        stream, cudaMemcpyPeerAsync(to, to_device->number, from, from_device->number, bytes, stream->raw));
 }

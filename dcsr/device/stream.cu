@@ -237,14 +237,20 @@ dcsr_status dcsr_i_cuda_event_wait(void *event, dcsr_i_cuda_device *device, cons
 
 /* ---- Copies ---- */
 
+/* Memory of a pool or of a mapping is none for CUDA where the thread's current device may not touch it; and threads that
+ * help another have not entered its stream. */
 void dcsr_i_cuda_copy(dcsr_i_cuda_stream *stream, void *to, const void *from, size_t bytes)
 {
-    if (bytes) dcsr_i_cuda_note(stream, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream->raw));
+    if (!bytes) return;
+    dcsr_i_cuda_current current(stream->device->number);
+    dcsr_i_cuda_note(stream, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream->raw));
 }
 
 void dcsr_i_cuda_fill(dcsr_i_cuda_stream *stream, void *to, int byte, size_t bytes)
 {
-    if (bytes) dcsr_i_cuda_note(stream, cudaMemsetAsync(to, byte, bytes, stream->raw));
+    if (!bytes) return;
+    dcsr_i_cuda_current current(stream->device->number);
+    dcsr_i_cuda_note(stream, cudaMemsetAsync(to, byte, bytes, stream->raw));
 }
 
 void *dcsr_i_cuda_landing(dcsr_i_cuda_stream *stream, size_t bytes)

@@ -12,7 +12,8 @@
  * change (`born`), by which snapshots know what has changed; what is cached by number is given up.
  *
  * Everything else goes the usual way: where a version is held, the transpose is maintained, a page or a segment page
- * is missing, or the row is long; so do matrices on a device (engine.h: in_place). */
+ * is missing, or the row is long; so do matrices on a device (engine.h: in_place), which
+ * change rows in place where they merge batches (merge.cuh). */
 #ifndef DCSR_IN_PLACE_H
 #define DCSR_IN_PLACE_H
 

@@ -134,6 +134,10 @@ typedef struct dcsr_i_versions {
     struct dcsr_i_nut *nut[DCSR_I_NUTS]; /* of the newest version of which they were asked for; counted */
     struct dcsr_i_facts *facts;          /* likewise */
     bool closed;                         /* the owner has released the matrix: nothing is cached any more */
+    /* The current one is being changed, with the lock; so many of the next changes leave it as it is, as somebody has
+     * come meanwhile and had to wait. */
+    atomic_bool claimed;
+    _Atomic int crowded;
     /* The last version of which it is known that columns ascend strictly in all rows, so there is nothing
      * to resolve or sort; 0: none. */
     _Atomic uint64_t ascending;
@@ -500,6 +504,14 @@ void dcsr_i_retire_extents(dcsr_i_limbo *limbo, const dcsr_i_extent *extents, ui
  * no hold can see it. The first limbo list must have room for one more object, unless it has the old
  * table. Cannot fail. */
 void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo);
+
+/* In the matrix's turn, for a batch that changes what the current version shows, which is allowed where nobody holds
+ * any version. Whether that is likely, and fair to readers; then claiming makes sure of it until the change is
+ * published, or the claim is given up: who asks for a version meanwhile waits. False: somebody holds one. */
+bool dcsr_i_may_claim_version(dcsr_matrix *matrix);
+bool dcsr_i_claim_version(dcsr_matrix *matrix);
+void dcsr_i_unclaim_version(dcsr_matrix *matrix);
+void dcsr_i_publish_claimed(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo);
 
 /* Gives the current version a tag. */
 void dcsr_i_matrix_tag(dcsr_matrix *matrix, const dcsr_tag *tag);

@@ -157,9 +157,9 @@ static bool unpin_locked(dcsr_matrix *matrix, uint64_t version)
 
 /* ---- Publishing and holding ---- */
 
-void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo)
+/* With the lock, which it lets go. */
+static void publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo)
 {
-    pthread_mutex_lock(&matrix->versions.lock);
     dcsr_i_table *old = matrix->versions.current;
     if (!limbo->has_root) dcsr_i_retire(limbo, DCSR_I_TABLE, old->version, old, 0);
     const dcsr_tag *tag = matrix->versions.tag;
@@ -190,6 +190,59 @@ void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo
     dcsr_i_twin_leave(lost);
 }
 
+void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo)
+{
+    pthread_mutex_lock(&matrix->versions.lock);
+    publish(matrix, next, limbo);
+}
+
+/* ---- Changes in the current version itself ---- */
+
+/* Where a reader has had to wait so many changes leave the way to others free. */
+enum { CROWDED = 64 };
+
+bool dcsr_i_may_claim_version(dcsr_matrix *matrix)
+{
+    if (atomic_load_explicit(&matrix->versions.crowded, memory_order_relaxed) > 0) {
+        atomic_fetch_sub_explicit(&matrix->versions.crowded, 1, memory_order_relaxed);
+        return false;
+    }
+    pthread_mutex_lock(&matrix->versions.lock);
+    const bool may = !matrix->versions.pin_count;
+    pthread_mutex_unlock(&matrix->versions.lock);
+    return may;
+}
+
+bool dcsr_i_claim_version(dcsr_matrix *matrix)
+{
+    pthread_mutex_lock(&matrix->versions.lock);
+    if (!matrix->versions.pin_count) {
+        atomic_store(&matrix->versions.claimed, true);
+        return true;
+    }
+    pthread_mutex_unlock(&matrix->versions.lock);
+    return false;
+}
+
+void dcsr_i_unclaim_version(dcsr_matrix *matrix)
+{
+    atomic_store(&matrix->versions.claimed, false);
+    pthread_mutex_unlock(&matrix->versions.lock);
+}
+
+void dcsr_i_publish_claimed(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo)
+{
+    atomic_store(&matrix->versions.claimed, false);
+    publish(matrix, next, limbo);
+}
+
+/* Whoever wants to hold a version says so, if one is being changed. */
+static void lock_for_reader(dcsr_matrix *matrix)
+{
+    if (atomic_load(&matrix->versions.claimed)) atomic_store(&matrix->versions.crowded, CROWDED);
+    pthread_mutex_lock(&matrix->versions.lock);
+}
+
 void dcsr_i_matrix_tag(dcsr_matrix *matrix, const dcsr_tag *tag)
 {
     pthread_mutex_lock(&matrix->versions.lock);
@@ -211,7 +264,7 @@ static dcsr_status open_snapshot(dcsr_i_held_version *hold, dcsr_matrix *matrix,
     *hold = (dcsr_i_held_version){.matrix = matrix};
     atomic_init(&hold->references, 1);
     dcsr_i_queue_is_awaited(&matrix->queue);
-    pthread_mutex_lock(&matrix->versions.lock);
+    lock_for_reader(matrix);
     hold->base = held ? held->base : matrix->versions.current;
     hold->version = hold->base->version;
     dcsr_status status = pin_locked(matrix, hold->version);

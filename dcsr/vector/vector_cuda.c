@@ -233,6 +233,56 @@ dcsr_status dcsr_i_cuda_vector_read_from(dcsr_i_cuda_body *body, const dcsr_vect
     return status == DCSR_OK ? waited : status;
 }
 
+dcsr_status dcsr_i_cuda_vector_values(const void **values, const dcsr_vector *vector)
+{
+    static const char reading[] = "reading a vector";
+    const dcsr_i_elsewhere *elsewhere = vector->elsewhere;
+    pthread_mutex_lock(&vector->elsewhere->lock);
+    const bool there = is_there(&elsewhere->dense);
+    dcsr_status status = there && elsewhere->made
+                             ? dcsr_i_cuda_event_wait(elsewhere->made, vector->context->cuda, reading)
+                             : DCSR_OK;
+    *values = elsewhere->dense.values;
+    pthread_mutex_unlock(&vector->elsewhere->lock);
+    if (there) return status;
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(vector->context);
+    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_body body;
+    status = dcsr_i_cuda_vector_read(&body, vector, stream, DCSR_CUDA_DENSE);
+    dcsr_status waited = dcsr_i_cuda_wait(stream, reading);
+    dcsr_i_stream_return(vector->context, stream);
+    *values = body.values;
+    return status == DCSR_OK ? waited : status;
+}
+
+void *dcsr_i_cuda_vector_own_values(const dcsr_vector *vector)
+{
+    dcsr_i_elsewhere *elsewhere = vector->elsewhere;
+    pthread_mutex_lock(&elsewhere->lock);
+    const dcsr_i_cuda_body *dense = &elsewhere->dense;
+    const bool own = is_ahead(vector) && is_there(dense) && !dense->present && !is_there(&elsewhere->sparse);
+    void *values = own ? dense->values : NULL;
+    pthread_mutex_unlock(&elsewhere->lock);
+    return values;
+}
+
+dcsr_status dcsr_i_cuda_vector_make_own(dcsr_vector *vector, void **values)
+{
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(vector->context);
+    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_body body = {0};
+    dcsr_status status = make_dense(&body, stream, vector->value_size, vector->size, false),
+                waited = dcsr_i_cuda_wait(stream, "making a vector");
+    if (status == DCSR_OK) status = waited;
+    *values = body.values;
+    if (status == DCSR_OK)
+        dcsr_i_cuda_vector_put(vector, &body, stream);
+    else
+        dcsr_i_cuda_body_free(&body, stream, vector->value_size);
+    dcsr_i_stream_return(vector->context, stream);
+    return status;
+}
+
 /* Frees those arrays of a body that are not in the other. */
 static void free_others(dcsr_i_cuda_body *body, const dcsr_i_cuda_body *kept, dcsr_i_cuda_stream *stream,
                         size_t value_size)

@@ -95,6 +95,14 @@ dcsr_status dcsr_i_cuda_vector_read_from(dcsr_i_cuda_body *body, const dcsr_vect
  * added or nvals changed. The form that suits the vector is decided as dcsr_i_vector_put() does, and made
  * when it is first asked for: cannot fail. */
 void dcsr_i_cuda_vector_put(dcsr_vector *vector, dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream);
+/* The values of a vector without missing elements, dense on the device, and complete when this returns: copied there or
+ * converted if need be. They may be read until the vector changes. OUT_OF_MEMORY, DEVICE. */
+dcsr_status dcsr_i_cuda_vector_values(const void **values, const dcsr_vector *vector);
+/* The same where the device alone has the newest elements, and in that form alone, so that they may be overwritten;
+ * else NULL, and nothing is done. */
+void *dcsr_i_cuda_vector_own_values(const dcsr_vector *vector);
+/* Makes it so for a vector without elements: all are there from now on, of no known value. OUT_OF_MEMORY, DEVICE. */
+dcsr_status dcsr_i_cuda_vector_make_own(dcsr_vector *vector, void **values);
 /* Whether the newest elements are on the device, if not there alone. */
 bool dcsr_i_cuda_vector_is_there(const dcsr_vector *vector);
 

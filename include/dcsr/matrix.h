@@ -195,9 +195,10 @@ DCSR_API dcsr_status dcsr_matrix_remove_tagged(dcsr_matrix *matrix, uint64_t n, 
  * (a cudaStream_t that is not being captured into a graph; NULL is the legacy default stream): after the work
  * that is on the stream when the call is made, and before work that is put on it later. So the arrays need
  * not be ready yet, and may be overwritten or freed, in the order of the stream, as soon as the call returns.
- * The call does not wait for the stream. Nor does it wait for the device, but for what it does itself: up to 16
+ * The call does not wait for the stream. Nor does it wait for the device, but for what it does itself: up to 260
  * thousand entries may be applied by the call, as few from the host are, if the stream has nothing left to do and no
- * other change is on its way. (Of the legacy default stream that is never assumed.)
+ * other change is on its way; after eight of these that nobody has waited for, or read, batches are queued. (Of the
+ * legacy default stream that is never assumed.)
  *
  * An entry out of range is found on the device and reported by the ticket, or without one by
  * dcsr_matrix_wait(): INDEX_OUT_OF_RANGE, naming the first offender; nothing of the batch is applied. Errors

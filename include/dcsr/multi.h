@@ -20,6 +20,7 @@
 #define DCSR_MULTI_H
 
 #include <dcsr/bfs.h>
+#include <dcsr/coo.h>
 #include <dcsr/desc.h>
 
 #ifdef __cplusplus
@@ -59,6 +60,9 @@ typedef struct dcsr_multi_info {
     uint64_t devices;
     dcsr_device device;                      /* of what kind they are */
     dcsr_context *context[DCSR_MAX_DEVICES]; /* lent: to be asked, and for vectors of a part */
+    /* Bit j of peers[k]: device k can touch the memory of device j itself, as shares of the processor can, and GPUs
+     * with peer access; else what it needs of it goes by way of the host. */
+    uint64_t peers[DCSR_MAX_DEVICES];
 } dcsr_multi_info;
 DCSR_API dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info);
 
@@ -150,11 +154,19 @@ DCSR_API dcsr_status dcsr_multi_view_get_part(dcsr_multi_view *view, uint64_t k,
 DCSR_API dcsr_status dcsr_multi_view_get_row(dcsr_multi_view *view, uint64_t row, uint64_t capacity,
                                              uint32_t *cols, void *values, uint64_t *length);
 
+/* All that the view shows as one matrix of a context, any that is open; the inverse of dcsr_multi_matrix_from_view().
+ * options NULL: the defaults, with the policy of the view's matrix. *matrix is NULL on failure. Errors: as
+ * dcsr_matrix_from_csr(). Cost: two copies of the entries; on GPUs by way of host memory. */
+DCSR_API dcsr_status dcsr_multi_view_to_matrix(dcsr_matrix **matrix, dcsr_context *context,
+                                               dcsr_multi_view *view, const dcsr_matrix_options *options);
+
 /* ---- Vectors ---- */
 
 typedef struct dcsr_multi_vector dcsr_multi_vector;
 
-/* Creates a vector without elements, cut as the rows of the view are (by_columns false), or as its columns: equal
+/* On GPUs each part is in its device's memory where all of it was set at once, and stays there.
+ *
+ * Creates a vector without elements, cut as the rows of the view are (by_columns false), or as its columns: equal
  * shares for those of a matrix that is not square, else as rows. Operations accept vectors with other borders, of an
  * older view say, and move what has to be moved; what they write gets the borders of the view. */
 DCSR_API dcsr_status dcsr_multi_vector_create(dcsr_multi_vector **vector, dcsr_multi_view *like,
@@ -187,12 +199,23 @@ typedef struct dcsr_multi_report {
     uint64_t bytes;       /* that devices sent to each other */
 } dcsr_multi_report;
 
-/* y = A x, as dcsr_spmv(): x has every element, of the type that dcsr_spmv() wants, and y gets all. Where x was written
- * at once (by fill, from an array, by this product) it is read where it is, else brought together first. On the cpu the
- * result is the one of a single device, bit for bit. report may be NULL, here and below. Errors: INVALID_ARGUMENT
- * (NULL, an element of x is missing, objects of other devices), DIMENSION_MISMATCH, TYPE_MISMATCH, OUT_OF_MEMORY,
- * CONTEXT_DESTROYED, DEVICE; y is then as it was. Here and below, memory beside the output: that of the output, and of
- * the input where it has to be brought together. */
+/* y = A x, as dcsr_spmv(): x has every element, of the type that dcsr_spmv() wants, and y gets all. On the cpu x is
+ * read where it is, where it was written at once (by fill, from an array, by this product), else brought together
+ * first, and the result is the one of a single device, bit for bit. On GPUs each fetches of the others, in blocks of
+ * 32 elements, what its rows look at, while it multiplies rows that look at its own part alone; where GPUs may not
+ * touch each other's memory, all from the first to the last of these elements. report may be NULL, here and below.
+ *
+ * y keeps its memory where it was written like that with these borders, and is not x. Then, with x in place, or on GPUs
+ * where it is with the same borders as A's columns, a product takes no memory.
+ *
+ * What parts need of one another is found out by the first product with a view, on GPUs, and kept with it. That costs
+ * about as much as one to three products. On each GPU it takes 4 bytes for each block that is fetched; memory for as
+ * much of x as these blocks lie in, in steps of 2 MiB and further on of 32 MiB; and what dcsr_spmv() keeps.
+ *
+ * Errors: INVALID_ARGUMENT (NULL, an element of x is missing, objects of other devices), DIMENSION_MISMATCH,
+ * TYPE_MISMATCH, OUT_OF_MEMORY, CONTEXT_DESTROYED; y is then as it was. DEVICE: where a device has failed while
+ * it multiplied, elements of y may be those of the product already. Here and below, memory beside the output: that of
+ * the output, unless it keeps its own, and of the input where it has to be brought together. */
 DCSR_API dcsr_status dcsr_multi_spmv(dcsr_multi_vector *y, dcsr_multi_view *A, const dcsr_multi_vector *x,
                                      dcsr_multi_report *report);
 
@@ -216,10 +239,108 @@ DCSR_API dcsr_status dcsr_multi_vxm(dcsr_multi_vector *w, const dcsr_multi_vecto
  * Memory of a GPU: 20 bytes for each row that it has, and (2 + devices) / 8 bytes for each of all. */
 DCSR_API dcsr_status dcsr_multi_traverse(int32_t *level, dcsr_traverse_result *result, dcsr_multi_view *A,
                                          uint64_t n, const uint64_t *sources, dcsr_multi_report *report);
+/* Y<mask> = accum(Y, A X), as dcsr_spmm(): X and Y are row-major arrays of the caller's in host memory, and each device
+ * multiplies its rows with all of X; row by row the result has the bits of one device with the same mapping and as many
+ * threads as the device has. mask has one element per row of Y, and may be NULL. Errors: as dcsr_spmm();
+ * INVALID_ARGUMENT also for desc->transpose_a: transpose first, with dcsr_multi_transpose(). Y is then as it was.
+ * Memory beside dcsr_spmm()'s: a copy of Y; on GPUs X on each. */
+DCSR_API dcsr_status dcsr_multi_spmm(void *Y, const dcsr_multi_vector *mask, const dcsr_binary_op *accum,
+                                     const dcsr_semiring *semiring, dcsr_multi_view *A, const void *X,
+                                     uint64_t columns, const dcsr_desc *desc);
+
+/* C<mask> = A B, with B^T for B if desc->transpose_b is set, as dcsr_mxm() does it with a new C of this type, which is
+ * the caller's and is cut where A's rows are. mask may be NULL. Each device fetches the rows of B that it reads, those
+ * whose numbers are columns of entries of its part of A (of B^T: columns of entries of its part of the mask, or all if
+ * there is none or it is complemented), as one matrix, and multiplies with them by itself. So on the cpu the result is
+ * that of a single device, bit for bit. Of the descriptor, replace and same_pattern change nothing, as C is new.
+ * *C is NULL on failure. Errors: as dcsr_mxm(), whatever is of other devices, and INVALID_ARGUMENT for
+ * desc->transpose_a: multiply with what dcsr_multi_transpose() gives. Cost on each device: that of dcsr_mxm() for its
+ * part, O(rows of B), and a copy of what it fetches, on GPUs by way of host memory. Memory on each: the rows that it
+ * fetches, twice for a while. */
+DCSR_API dcsr_status dcsr_multi_mxm(dcsr_multi_matrix **C, dcsr_type type, dcsr_multi_view *mask,
+                                    const dcsr_semiring *semiring, dcsr_multi_view *A, dcsr_multi_view *B,
+                                    const dcsr_desc *desc, dcsr_multi_report *report);
+
+/* B = A^T, a new matrix of A's type, which is the caller's and has borders of its own, where its parts have equally
+ * many entries. What A holds more than once is combined, as by dcsr_matrix_transpose(). *B is NULL on failure. Errors:
+ * INVALID_ARGUMENT (NULL), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE. Cost on each device: transposing its part,
+ * O(entries + columns of A), and a copy of its part of B, on GPUs by way of host memory. Memory: A once more, and B
+ * twice, for a while. */
+DCSR_API dcsr_status dcsr_multi_transpose(dcsr_multi_matrix **B, dcsr_multi_view *A,
+                                          dcsr_multi_report *report);
 
 /* The reduction of all elements, as dcsr_vector_reduce(), but *result keeps its value where there are none. */
 DCSR_API dcsr_status dcsr_multi_vector_reduce(void *result, const dcsr_monoid *monoid,
                                               const dcsr_multi_vector *vector);
+
+/* ---- Parts of a format ----
+ *
+ * A CSR, a CSC or a COO that is on one device, as parts with equally many entries for several, which may begin and end
+ * within a row (a column of CSC): so that a row that is longer than a share has several devices. After Chen, Xie,
+ * Firoz, Li, Song, Barker, Raugas, Li: MSREP, a fast yet light sparse matrix framework for multi-GPU systems (2021),
+ * whose pCSR, pCSC and pCOO they are. Parts never change: they are for products with a matrix that is what it is. */
+
+typedef struct dcsr_parts dcsr_parts;
+
+typedef enum dcsr_parts_format { DCSR_PARTS_CSR = 0, DCSR_PARTS_CSC, DCSR_PARTS_COO } dcsr_parts_format;
+
+typedef enum dcsr_parts_balance {
+    DCSR_PARTS_BY_ENTRIES = 0, /* numbers of entries differ by one at most */
+    DCSR_PARTS_BY_LINES        /* numbers of rows do, of columns for CSC; none is shared */
+} dcsr_parts_balance;
+
+/* How partial results become y. Those of rows are put in place, and what parts give to rows that they share is added;
+ * those of columns are vectors as long as y, which are added. */
+typedef enum dcsr_parts_merge {
+    DCSR_MERGE_RANGES =
+        0,          /* all devices at once, each a range of y: of columns, it adds that of all vectors */
+    DCSR_MERGE_ONE, /* the calling thread all of it */
+    DCSR_MERGE_TREE /* of columns: devices add vectors by pairs, then by pairs of these; of rows as RANGES */
+} dcsr_parts_merge;
+
+typedef struct dcsr_part {
+    uint64_t first, end; /* it has the entries first to end - 1 of the arrays */
+    uint64_t first_line,
+        lines; /* they are in these rows, or columns; those without entries belong to some part, too */
+    bool shared_first;       /* the part before has entries of the first line, too */
+    bool shared_last;        /* the part behind has entries of the last, too */
+    const uint64_t *offsets; /* lines + 1, from 0 on: its own */
+    const uint32_t *indices; /* end - first columns, or rows: in the arrays of the whole, but for COO */
+    const void *values;      /* as many, in those of the whole; NULL for pattern */
+} dcsr_part;
+
+/* Parts of what a view of layout CSR or CSC shows, for each device one; the view may be of any context, and is held. On
+ * the cpu a part is a matrix around the arrays of the whole, with offsets of its own; on a GPU it is copied there.
+ * *parts is NULL on failure. Errors: INVALID_ARGUMENT (another layout; rows that do not ascend strictly: create the
+ * view with DCSR_VIEW_SORTED, of a matrix without duplicates), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE. Cost: O(log
+ * lines + lines of the part) on each device at once, and a pass over the indices, which are checked. */
+DCSR_API dcsr_status dcsr_parts_create(dcsr_parts **parts, dcsr_multi *devices, dcsr_view *view,
+                                       dcsr_parts_balance balance);
+/* The same of entries sorted by row and column. Their values are read where they are, so the COO has to outlive the
+ * parts; columns are copied, in 32 bits. Errors: also INVALID_ARGUMENT (naming the first entry that is not behind the
+ * one before it), INDEX_OUT_OF_RANGE. Cost: also a pass over the entries. */
+DCSR_API dcsr_status dcsr_parts_create_coo(dcsr_parts **parts, dcsr_multi *devices, const dcsr_coo *coo,
+                                           dcsr_parts_balance balance);
+DCSR_API void dcsr_parts_destroy(dcsr_parts *parts);
+
+typedef struct dcsr_parts_info {
+    dcsr_parts_format format;
+    dcsr_type type;
+    uint64_t rows, cols, nnz, parts;
+    double balance; /* entries of the largest part, over those of an equal share; 1 is even */
+} dcsr_parts_info;
+DCSR_API dcsr_status dcsr_parts_get_info(const dcsr_parts *parts, dcsr_parts_info *info);
+/* Lends part k, as long as the parts last. Errors: INDEX_OUT_OF_RANGE. */
+DCSR_API dcsr_status dcsr_parts_get(const dcsr_parts *parts, uint64_t k, dcsr_part *part);
+
+/* y = A x, with x and y as for dcsr_spmv(), in host memory. Each device multiplies its part; then partial results are
+ * merged. Sums of rows that are shared, and all of columns, are grouped by the parts: the same each time with the same
+ * devices and merge, and for floating point those of dcsr_spmv() up to rounding; of rows that are not shared they have
+ * its bits. report (may be NULL) says under `communication` what merging took. Any number of threads may use the parts.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE; y is then as it was. Memory: a copy of y; of CSC
+ * one for each device, and on the device as much again. */
+DCSR_API dcsr_status dcsr_parts_spmv(void *y, const dcsr_parts *parts, const void *x, dcsr_parts_merge merge,
+                                     dcsr_multi_report *report);
 
 /* ---- Algorithms ----
  *
@@ -252,6 +373,22 @@ DCSR_API dcsr_status dcsr_multi_pagerank(double *rank, dcsr_pagerank_result *res
  * Memory: 22 n bytes. */
 DCSR_API dcsr_status dcsr_multi_components(uint32_t *component, dcsr_components_result *result,
                                            dcsr_multi_view *A, const dcsr_graph_options *options);
+
+/* Shortest paths, as dcsr_sssp(), with its distances, bit for bit. A round is a vxm over min-plus of the vertices that
+ * are near, and has at worst a pass over n elements; delta bounds what is near, as there, and so how many rounds there
+ * are. Where a weight is negative or NaN, or one infinite and another minus infinite, the matrix is brought to the
+ * first device, which searches alone, with options of its own. result may be NULL. Errors: also INVALID_ARGUMENT (a
+ * weight is NaN; delta). Cost: O(n + m) for random weights, mostly, and O(n) a round at worst. Memory: 50 n bytes. */
+DCSR_API dcsr_status dcsr_multi_sssp(double *distance, dcsr_sssp_result *result, dcsr_multi_view *A,
+                                     uint64_t source, const dcsr_sssp_options *options);
+
+/* Triangles, as dcsr_triangles(), with its numbers. Edges are kept by their ends of lower degree, as a partitioned
+ * matrix, which is multiplied with its transpose under itself (dcsr_multi_mxm); for numbers of each vertex also with
+ * itself. If not options->symmetric, A is transposed first. triangles or result may be NULL, not both. Cost:
+ * O(n + m sqrt m), mostly far less. Memory: 28 n + 4 m bytes on the host; on the devices what m edges take, lists that
+ * they fetch, and 8 m bytes for the product, and the transpose. */
+DCSR_API dcsr_status dcsr_multi_triangles(uint64_t *triangles, dcsr_triangles_result *result,
+                                          dcsr_multi_view *A, const dcsr_graph_options *options);
 
 typedef struct dcsr_multi_cg_options {
     double tolerance;        /* of the residual, to stop at; 0: 1e-8 */

@@ -55,7 +55,7 @@ DCSR_API dcsr_status dcsr_spmv_on_stream(void *y, dcsr_view *A, const void *x, v
  *
  * Sums are grouped as the kernel likes; so results of floating point may differ from dcsr_spmv()'s in rounding, and
  * from one another where the number of products decides when a format is built. One kernel on one matrix and one
- * number of threads gives the same bits each time.
+ * number of threads gives the same bits each time, but for those that are said to vary.
  *
  * Threads: a plan is used by one at a time; any number of plans may show one view. */
 
@@ -64,6 +64,7 @@ typedef struct dcsr_spmv_plan dcsr_spmv_plan;
 /* A kernel by its name, and in a line what it does. The texts are constant. */
 typedef struct dcsr_spmv_kernel {
     const char *name, *summary;
+    bool varies; /* does not promise the same bits each time; such a one is taken only where it is asked for by name */
 } dcsr_spmv_kernel;
 /* The kernels for a device (DCSR_DEVICE_CPU or _CUDA): number 0, 1, ...; NULL beyond the last. */
 DCSR_API const dcsr_spmv_kernel *dcsr_spmv_kernel_at(dcsr_device device, uint64_t number);
@@ -108,6 +109,12 @@ DCSR_API dcsr_status dcsr_spmv_plan_run(void *y, dcsr_spmv_plan *plan, const voi
  * Errors: INVALID_ARGUMENT (NULL, host memory, a cpu context), OUT_OF_MEMORY, DEVICE, CONTEXT_DESTROYED; nothing has
  * then been put onto the stream. What fails while the product runs is reported by the caller's next wait for it. */
 DCSR_API dcsr_status dcsr_spmv_plan_run_on_stream(void *y, dcsr_spmv_plan *plan, const void *x, void *stream);
+
+/* Makes `products` products, each y = A x, one behind the other, and tells the seconds of one, their mean: for a plan of
+ * a cuda context by the device's clock, without copying y and x and without the time that the host takes to wait; else
+ * by the monotonic clock. Errors: as dcsr_spmv_plan_run(), and INVALID_ARGUMENT (products is 0); *seconds is then 0. */
+DCSR_API dcsr_status dcsr_spmv_plan_time(double *seconds, void *y, dcsr_spmv_plan *plan, const void *x,
+                                         uint64_t products);
 
 /* The plan shows another view of the same matrix from now on. Formats that can are brought up to date where rows differ
  * (dcsr_view_diff()), others are built anew. On failure the plan is as it was. Errors: as dcsr_spmv_plan_create(). */

@@ -1,7 +1,7 @@
 /* vector_ops.h: operations on vectors.
  *
- * All but the reduction compute a vector T, of the operator's result type, and write it into w as dcsr/desc.h
- * describes: w<mask> = accum(w, T). The table gives T's element i; otherwise T has no element there.
+ * All but the reduction, and the two at the end, compute a vector T, of the operator's result type, and write it into
+ * w as dcsr/desc.h describes: w<mask> = accum(w, T). The table gives T's element i; otherwise T has no element there.
  *
  *      dcsr_vector_ewise_add        op(u[i], v[i]) where both have one, else u[i] or v[i]
  *      dcsr_vector_ewise_mult       op(u[i], v[i]) where both have one
@@ -88,6 +88,21 @@ DCSR_API dcsr_status dcsr_vector_assign_scalar(dcsr_vector *w, const dcsr_vector
  * ends at the monoid's terminal value. */
 DCSR_API dcsr_status dcsr_vector_reduce(void *total, const dcsr_binary_op *accum, const dcsr_monoid *monoid,
                                         const dcsr_vector *u);
+
+/* ---- Sums of products, and combinations in place ----
+ *
+ * What solvers do with vectors of which every element is there, of fp64 or fp32, both of one type: no operators, masks
+ * or temporary vectors. Sums are in double. Errors: INVALID_ARGUMENT (NULL, an element is missing, several contexts),
+ * DIMENSION_MISMATCH, TYPE_MISMATCH, OUT_OF_MEMORY and DEVICE on a GPU, CONTEXT_DESTROYED; *dot, *square and, but for
+ * DEVICE, w are then as they were. Cost: one pass, without memory on the cpu, on a GPU with some for partial sums. On
+ * the cpu a result depends on the elements alone, not on the number of threads. */
+
+/* *dot = the sum of u[i] v[i]; u may be v. */
+DCSR_API dcsr_status dcsr_vector_dot(double *dot, const dcsr_vector *u, const dcsr_vector *v);
+/* w = a u + b w, and *square, unless NULL, the sum of the new w[i]^2. Where b is 0, what w has had does not matter. u
+ * may be w. */
+DCSR_API dcsr_status dcsr_vector_axpby(dcsr_vector *w, double a, const dcsr_vector *u, double b,
+                                       double *square);
 
 #ifdef __cplusplus
 }

@@ -148,6 +148,44 @@ static dcsr_status make_plan(dcsr_i_cuda_spmv_plan *plan, dcsr_i_cuda_piece_map 
     return status == DCSR_OK ? dcsr_i_cuda_wait(stream, "spmv") : status;
 }
 
+/* ---- Some of the rows ---- */
+
+dcsr_status dcsr_i_cuda_spmv_range_open(dcsr_i_cuda_spmv_range *range, dcsr_i_cuda_stream *stream,
+                                        dcsr_view *A, uint64_t first, uint64_t end)
+{
+    const dcsr_i_rows *all = dcsr_i_view_rows(A);
+    *range = (dcsr_i_cuda_spmv_range){.first = first, .rows = all->device};
+    range->rows.rows = end - first;
+    if (first == end) return DCSR_OK;
+    if (range->rows.offsets)
+        range->rows.offsets += first;
+    else
+        range->rows.root += first / DCSR_CUDA_PAGE_ROWS;
+    dcsr_status status =
+        make_plan(&range->plan, &range->map, stream, &range->rows, all->table && all->table->contiguous);
+    if (status != DCSR_OK) dcsr_i_cuda_spmv_range_close(stream, range);
+    return status;
+}
+
+void dcsr_i_cuda_spmv_range_put(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmv_range *range, void *y,
+                                const void *x)
+{
+    const uint32_t type = range->rows.type;
+    const size_t size = type == DCSR_PATTERN ? sizeof(double) : dcsr_type_size(type);
+    if (range->rows.rows)
+        dcsr_i_cuda_spmv_run(stream, dcsr_i_cuda_handle(stream), &range->rows, &range->plan,
+                             range->map.group ? &range->map : NULL, (char *)y + range->first * size, x);
+}
+
+void dcsr_i_cuda_spmv_range_close(dcsr_i_cuda_stream *stream, dcsr_i_cuda_spmv_range *range)
+{
+    free_plan(stream, &range->plan, range->rows.type);
+    free_map(stream, &range->map);
+    *range = (dcsr_i_cuda_spmv_range){0};
+}
+
+/* ---- Kept with a view ---- */
+
 /* The view is being destroyed: what used the plans is over. */
 static void drop(dcsr_i_attachment *kept, dcsr_view *view)
 {

@@ -62,6 +62,24 @@ void dcsr_i_cuda_spmv_run(dcsr_i_cuda_stream *stream, void *on, const dcsr_i_cud
 
 /* ---- spmv_cuda.c ---- */
 
+/* Some of a view's rows, a range of whole pages (but for the last), to be multiplied by themselves. */
+typedef struct dcsr_i_cuda_spmv_range {
+    uint64_t first;
+    dcsr_i_cuda_rows rows; /* counted from the first */
+    dcsr_i_cuda_spmv_plan plan;
+    dcsr_i_cuda_piece_map map;
+} dcsr_i_cuda_spmv_range;
+/* Rows [first, end) of a view, which must outlast it; first is a multiple of DCSR_CUDA_PAGE_ROWS, or end. Waits for the
+ * stream. On failure the range is zeros: OUT_OF_MEMORY, DEVICE. Cost: a pass over the lengths of the rows. */
+dcsr_status dcsr_i_cuda_spmv_range_open(dcsr_i_cuda_spmv_range *range, dcsr_i_cuda_stream *stream,
+                                        dcsr_view *A, uint64_t first, uint64_t end);
+/* Puts the product with them onto the stream: y is that of all rows of the view, and x that of all its columns, in the
+ * device's memory where the rows have entries. One thread at a time, products one behind the other. */
+void dcsr_i_cuda_spmv_range_put(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmv_range *range, void *y,
+                                const void *x);
+/* Behind the work on the stream. Zeros are fine. */
+void dcsr_i_cuda_spmv_range_close(dcsr_i_cuda_stream *stream, dcsr_i_cuda_spmv_range *range);
+
 /* For a view on a device, where the arguments have been checked. */
 typedef struct dcsr_i_spmv_ops {
     dcsr_status (*anywhere)(void *y, dcsr_view *A, const void *x); /* wherever y and x are */

@@ -128,6 +128,13 @@ static void copy_checks()
     CHECK(cudaMemcpyPeerAsync(b.data.data, DEVICES, a.data.data, 0, bytes) == cudaErrorInvalidDevice);
     CHECK(cudaMemcpyPeerAsync(b.data.data, 1, a.data.data, 0, bytes + 1) == cudaErrorInvalidValue);
     OK(cudaMemcpyPeerAsync(b.data.data, 1, a.data.data, 0, 0));
+    unsigned value = 0;
+    OK(cudaSetDevice(0)); /* which may not touch what device 1 has */
+    CHECK(cudaMemcpyAsync(b.data.data, &value, sizeof value, cudaMemcpyDefault, b.stream.handle) ==
+          cudaErrorInvalidValue);
+    CHECK(cudaMemsetAsync(b.data.data, 0, bytes, b.stream.handle) == cudaErrorInvalidValue);
+    CHECK(cudaMemsetAsync(b.data.data, 0, bytes, a.stream.handle) == cudaErrorInvalidValue);
+    OK(cudaSetDevice(1));
     CHECK(cudaGetLastError() == cudaErrorInvalidValue);
 }
 

@@ -18,6 +18,7 @@ void simt_set_devices(int devices);            /* how many (SIMT_DEVICES) */
 void simt_set_driver_insufficient(bool value); /* every call returns cudaErrorInsufficientDriver */
 void simt_set_code_missing(bool value); /* launches are refused: the program was compiled for other devices */
 void simt_set_peers(bool value);        /* whether devices may touch each other's memory (SIMT_PEERS) */
+void simt_set_another_kind(int device); /* that one has another name than the others */
 /* At any time: the size of the memory of each device (SIMT_MEMORY), and of one (SIMT_DEVICE_BYTES). */
 void simt_set_memory(size_t bytes);
 void simt_set_device_memory(int device, size_t bytes);

@@ -131,6 +131,13 @@ operation_ref copy_over(held_lock &held, CUstream_st *stream, const range &to, c
     return last;
 }
 
+/* What is of a pool or of a mapping, as all is in the library, is nothing to a device that may not touch it: whoever
+ * copies or fills has one for which it is. */
+bool is_nothing_to(int device, const range &r)
+{
+    return r.where == DEVICE && !may_touch(device, r.device);
+}
+
 cudaError_t copy(held_lock &held, void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
                  CUstream_st *stream, operation_ref *result)
 {
@@ -161,6 +168,8 @@ cudaError_t fill(held_lock &held, void *to, int value, size_t bytes, CUstream_st
     if (!bytes) return cudaSuccess;
     if (!to || !find_range(to, bytes, &target) || (target.where == HOST && !target.pinned))
         return cudaErrorInvalidValue;
+    if (is_nothing_to(current_device(), target) || (stream && is_nothing_to(stream->device, target)))
+        return cudaErrorInvalidValue;
     const auto op = std::make_shared<fill_operation>(target, value);
     enqueue_operation(held, stream, op);
     *result = op;
@@ -177,6 +186,11 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
 {
     return serve_on(stream, [&](held_lock &held, CUstream_st *on) {
         operation_ref op;
+        range target, source;
+        if (bytes && find_range(to, bytes, &target) && find_range(from, bytes, &source) &&
+            (target.where == HOST || source.where == HOST) &&
+            (is_nothing_to(current_device(), target) || is_nothing_to(current_device(), source)))
+            return cudaErrorInvalidValue;
         return copy(held, to, from, bytes, kind, on, &op);
     });
 }

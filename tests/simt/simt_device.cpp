@@ -31,6 +31,7 @@ uint64_t from_environment(const char *name, uint64_t otherwise)
 /* What tests set, and what happens to the device. */
 std::atomic<int> devices{-1}; /* -1: as the environment says */
 std::atomic<bool> driver_insufficient, code_missing;
+std::atomic<int> another_kind{-1};
 std::atomic<int> fault[MOST_DEVICES];
 std::atomic<long> requests_left{-1}, launches_left{-1}, operations_left[MOST_DEVICES];
 std::atomic<uint64_t> launched;
@@ -273,7 +274,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
         if (!properties) return cudaErrorInvalidValue;
         if (!is_device(device)) return cudaErrorInvalidDevice;
         memset(properties, 0, sizeof *properties);
-        snprintf(properties->name, sizeof properties->name, "emulated (seed %llu)",
+        snprintf(properties->name, sizeof properties->name, "emulated%s (seed %llu)",
+                 device == another_kind ? ", of another kind" : "",
                  static_cast<unsigned long long>(options().seed));
         properties->totalGlobalMem = memory_limit(device);
         properties->pciBusID = FIRST_BUS + device;
@@ -423,6 +425,11 @@ void simt_set_driver_insufficient(bool value)
 void simt_set_code_missing(bool value)
 {
     code_missing = value;
+}
+
+void simt_set_another_kind(int device)
+{
+    another_kind = device;
 }
 
 void simt_fail_allocations_after(long n)

@@ -129,6 +129,7 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS write_all(dcsr_i_cuda_batch b)
     if (!fits(b)) return;
     move_rows(b);
     write_entries(b);
+    change_in_place(b);
     finish_rows(b);
 }
 
@@ -152,7 +153,9 @@ dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_b
     enum { LEAST_BLOCKS = 512 };
     const unsigned threads = dcsr_i_cuda_walk_threads();
     const uint64_t walk = room->moving ? dcsr_i_cuda_walk_blocks(room->places, room->moving) : 0;
-    const uint64_t least = room->moving ? LEAST_BLOCKS : 0, entries = batch->most / threads + 1;
+    const uint64_t least = room->moving ? LEAST_BLOCKS : 0,
+                   lanes = batch->in_place && batch->mark ? CLOSING_LANES : 1,
+                   entries = batch->most * lanes / threads + 1;
     dcsr_i_cuda_launch_blocks(stream, write_all, most_of(least, most_of(walk, entries)), (int)threads,
                               threads / 32 * sizeof(dcsr_i_cuda_tile), *batch);
     return DCSR_OK;
@@ -268,6 +271,7 @@ DCSR_CUDA_INLINE void complete(const dcsr_i_cuda_batch &b)
         if (b.plan->moving) move_few(b);
         write_entries(b);
         __syncthreads();
+        change_in_place(b);
         finish_rows(b);
     }
     tell(b);

@@ -26,6 +26,10 @@
  *        |       row for what is new? else the row is moved      plan.cuh
  *        | write what is new; rows that move, merged             merge.cuh
  *
+ * Where nobody holds a version, values are changed where they are, and rows that lose entries close up, unless they are
+ * long or would have too much room: that moves nothing, and leaves no holes. It is planned so; before anything is
+ * written the version is claimed, and if somebody holds it by then the batch is planned again.
+ *
  * Rows that move and may hold duplicates or tombstones are resolved first, as a version of its own which
  * shows the same entries; so a row that gets the same entries again and again does not grow for ever. Then
  * the batch is planned again. */
@@ -94,6 +98,15 @@ static dcsr_status bring_all(dcsr_i_cuda_insertion *b)
     return DCSR_OK;
 }
 
+/* Whether it is tried in place: there is nothing that might still ask for it to be taken back, and no transpose follows
+ * while the versions are closed. */
+static bool is_in_place(const dcsr_i_cuda_insertion *b)
+{
+    const dcsr_matrix *matrix = b->matrix;
+    return b->merges && b->device.most <= DCSR_CUDA_MOST_IN_PLACE && !b->device.apart &&
+           !matrix->transpose.owner && !matrix->transpose.maintained && dcsr_i_may_claim_version(b->matrix);
+}
+
 static dcsr_status bring(dcsr_i_cuda_insertion *b)
 {
     const dcsr_i_packed *packed = &b->operation->batch;
@@ -103,6 +116,7 @@ static dcsr_status bring(dcsr_i_cuda_insertion *b)
     b->device.most = n;
     b->device.most_rows = n < rows ? n : rows;
     b->device.most_pages = n < pages ? n : pages;
+    b->device.in_place = is_in_place(b);
     b->few = n <= DCSR_CUDA_FEW_ENTRIES;
     b->very_few = n <= DCSR_CUDA_VERY_FEW && b->device.most_pages <= DCSR_CUDA_FEW_PAGES &&
                   pages <= DCSR_CUDA_SHORT_ROOT &&
@@ -302,12 +316,33 @@ static dcsr_status judge(const dcsr_i_cuda_insertion *b)
                        (unsigned long long)(((uint64_t)1 << 32) - b->plan.too_long));
 }
 
-/* Completes the batch if it fits the room, and waits for what becomes of it. On failure the room has been given back.
- */
+static void give_up(dcsr_i_cuda_insertion *b)
+{
+    if (b->claimed) dcsr_i_unclaim_version(b->matrix);
+    b->claimed = false;
+    dcsr_i_cuda_give_room(b);
+}
+
+/* If it is to be in place, sees to it that nobody holds a version. False: it has been planned so, and cannot be. */
+static bool claim_version(dcsr_i_cuda_insertion *b)
+{
+    if (!b->device.in_place) return true;
+    b->claimed = b->device.in_place = dcsr_i_claim_version(b->matrix);
+    b->overtaken = !b->claimed && !b->very_few; /* few are planned anew each time */
+    return !b->overtaken;
+}
+
+/* Completes the batch if it fits the room, and waits for what becomes of it. If not, or on failure, the room has been
+ * given back. */
 static dcsr_status complete(dcsr_i_cuda_insertion *b, const dcsr_i_cuda_room_for *room, bool likely,
                             bool *fits)
 {
     DCSR_TRY(dcsr_i_cuda_take_room(b, room, likely));
+    *fits = false;
+    if (!claim_version(b)) {
+        give_up(b);
+        return DCSR_OK;
+    }
     dcsr_status status = launch(b), waited = dcsr_i_cuda_wait(b->stream, b->doing);
     if (status == DCSR_OK) status = waited;
     if (status == DCSR_OK) {
@@ -317,7 +352,7 @@ static dcsr_status complete(dcsr_i_cuda_insertion *b, const dcsr_i_cuda_room_for
         *fits = status == DCSR_OK && dcsr_i_cuda_fits(&b->device.room, &b->counts, &b->plan);
         if (*fits) return DCSR_OK;
     }
-    dcsr_i_cuda_give_room(b);
+    give_up(b);
     return status;
 }
 
@@ -356,7 +391,10 @@ static void publish(dcsr_i_cuda_insertion *b)
     atomic_fetch_add(&matrix->due.taken, plan->places);
     dcsr_i_cuda_note_needs(b);
     follow(b);
-    dcsr_i_publish(matrix, table, b->build.limbo);
+    if (b->claimed)
+        dcsr_i_publish_claimed(matrix, table, b->build.limbo);
+    else
+        dcsr_i_publish(matrix, table, b->build.limbo);
     dcsr_i_cuda_build_end(&b->build);
 }
 
@@ -385,9 +423,10 @@ static dcsr_status complete_all(dcsr_i_cuda_insertion *b)
     for (;;) {
         DCSR_TRY(complete(b, &room, guess, &fits));
         if (fits) return DCSR_OK;
-        guess = b->plan.moving_marked;
-        if (b->plan.moving_marked) {
-            DCSR_TRY(resolve_moving(b));
+        guess = b->overtaken || b->plan.moving_marked;
+        if (guess) {
+            if (!b->overtaken) DCSR_TRY(resolve_moving(b));
+            b->overtaken = false;
             DCSR_TRY(plan_again(b));
             room = dcsr_i_cuda_likely_room(b);
         } else {
@@ -410,7 +449,7 @@ static dcsr_status apply(dcsr_i_cuda_insertion *b)
     if (status == DCSR_OK)
         publish(b);
     else
-        dcsr_i_cuda_give_room(b);
+        give_up(b);
     return status;
 }
 

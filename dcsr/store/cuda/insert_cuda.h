@@ -42,6 +42,7 @@ typedef struct dcsr_i_cuda_growth {
     bool moves;      /* its segments have run out: into one new segment */
     bool marked;     /* it may hold duplicates, or a tombstone */
     bool skipped;    /* nothing is to be deleted from an empty row; merging: nothing changes */
+    bool in_place;   /* merging: what it has is changed, or deleted, where it stands */
 } dcsr_i_cuda_growth;
 
 /* A row that moves, for its entries. */
@@ -133,6 +134,7 @@ typedef struct dcsr_i_cuda_batch {
     /* It may be taken back when it has been completed: new segments are entered in segment pages of its own. Else they
      * are written where pages of the versions before have nothing, which the next batch would take for theirs. */
     bool apart;
+    bool in_place; /* merging: nobody holds a version */
 
     dcsr_i_cuda_rows rows; /* what the matrix holds */
     dcsr_i_cuda_row_page *row_page;
@@ -178,6 +180,13 @@ typedef struct dcsr_i_cuda_given {
 
 /* The longest root that one block of threads copies. */
 enum { DCSR_CUDA_SHORT_ROOT = 4096 };
+/* So many entries are merged in place at most: a reader that comes meanwhile waits, for a millisecond. A row that loses
+ * some is put together by few threads, so a longer one moves. */
+#ifdef DCSR_SIMT
+enum { DCSR_CUDA_MOST_IN_PLACE = 2000, DCSR_CUDA_LONGEST_IN_PLACE = 60 };
+#else
+enum { DCSR_CUDA_MOST_IN_PLACE = 1 << 20, DCSR_CUDA_LONGEST_IN_PLACE = 1024 };
+#endif
 /* Few entries are prepared by one block of threads; very few, of few pages, and moving rows with few entries in their
  * tails, are applied by it. */
 #ifdef DCSR_SIMT
@@ -243,6 +252,8 @@ typedef struct dcsr_i_cuda_insertion {
     const char *doing;  /* for messages */
     bool merges;        /* into what is stored */
     bool few, very_few; /* entries: one block of threads prepares them, or applies them */
+    bool claimed;       /* the current version is: until the batch is published, or given up */
+    bool overtaken;     /* by a reader: it has been planned in place, and is to be planned again */
     dcsr_i_cuda_given given;
     dcsr_i_cuda_batch device;    /* what kernels get */
     dcsr_i_cuda_report *summary; /* on the device */

@@ -5,6 +5,7 @@
  *      batch     3 4 9                     3 and 9 are there, 4 is new
  *      in place  2 5 7 9 12 | 8 3 4        if there is room, the tail stays short, and no value changes
  *      moved     2 3 4 5 7 8 9 12          else
+ *      without 5 2 7 9 12 | 8 3            if nobody holds a version: it closes up, and values are changed, in place
  *
  * An entry of the batch is looked for by one thread: by bisection, then in the tail, one by one. So it costs the same
  * in a hub's row as in any other but for some more steps, and what is stored already costs nothing else. In a row that
@@ -168,6 +169,94 @@ DCSR_CUDA_INLINE void write_new(const dcsr_i_cuda_batch &b)
                                        : fresh + (e - grows.room);
         write(b, at, column, b.words ? b.words[i] : 0);
     }
+}
+
+/* ---- In place ---- */
+
+/* The values of stored entries become what they are combined with the batch's. */
+DCSR_CUDA_INLINE void change_values(const dcsr_i_cuda_batch &b)
+{
+    const uint64_t entries = b.words ? b.counts->entries : 0;
+    for (uint64_t i = dcsr_i_cuda_first(); i < entries; i += dcsr_i_cuda_step()) {
+        if (dcsr_i_cuda_is_counted(b, i)) continue;
+        const dcsr_i_cuda_growth &grows = b.growth[dcsr_i_cuda_row_index(b, i)];
+        if (!grows.in_place) continue;
+        const uint64_t row = b.keys[i] >> b.column_bits;
+        const uint64_t at =
+            grows.begin + find(dcsr_i_cuda_page_of(b.rows, row), row & (DCSR_CUDA_PAGE_ROWS - 1),
+                               b.rows.columns + grows.begin, column_of(b, i));
+        const uint64_t is = dcsr_i_cuda_load_word(b.rows.values, b.rows.value_size, at);
+        dcsr_i_cuda_store_word(
+            b.rows.values, b.rows.value_size, at,
+            dcsr_i_cuda_combine_words(static_cast<int>(b.rows.type), b.policy, is, b.words[i]));
+    }
+}
+
+/* Whether the batch has a column among entries [first, first + n), which ascend. */
+DCSR_CUDA_INLINE bool has_column(const dcsr_i_cuda_batch &b, uint32_t first, uint32_t n, uint32_t column)
+{
+    while (n > 1) {
+        const uint32_t half = n / 2;
+        const bool above = column_of(b, first + half) > column;
+        first += above ? 0 : half;
+        n = above ? half : n - half;
+    }
+    return column_of(b, first) == column;
+}
+
+/* Rows that lose entries close up, each by a few lanes of a warp: they read a part of it, and write what stays of that
+ * behind what has stayed before, which is no further than they have read. */
+enum { CLOSING_LANES = 8 };
+DCSR_CUDA_INLINE void close_up(const dcsr_i_cuda_batch &b)
+{
+    enum { ITEMS = DCSR_CUDA_WALK_ITEMS, ROWS = 32 / CLOSING_LANES, PART = CLOSING_LANES * ITEMS };
+    const unsigned own = dcsr_i_cuda_lane() % CLOSING_LANES, shift = dcsr_i_cuda_lane() - own;
+    const auto vote = [&](bool stays) {
+        return __ballot_sync(DCSR_CUDA_ALL_LANES, stays) >> shift & ((1u << CLOSING_LANES) - 1);
+    };
+    const uint64_t rows = b.counts->rows;
+    for (uint64_t j = dcsr_i_cuda_first_warp() * ROWS; j < rows; j += dcsr_i_cuda_warp_step() * ROWS) {
+        const uint64_t here = j + shift / CLOSING_LANES;
+        const bool closes = here < rows && b.growth[here].in_place;
+        const uint64_t begin = closes ? b.growth[here].begin : 0;
+        const uint32_t length = closes ? b.growth[here].length : 0, first = closes ? b.first[here] : 0,
+                       n = closes ? b.first[here + 1] - first : 0;
+        uint32_t kept = 0, ordered = 0;
+        for (uint32_t part = 0; __any_sync(DCSR_CUDA_ALL_LANES, part < length); part += PART) {
+            uint32_t column[ITEMS];
+            uint64_t word[ITEMS];
+            for (unsigned k = 0; k < ITEMS; k++) {
+                const uint32_t p = part + k * CLOSING_LANES + own;
+                column[k] = p < length ? b.rows.columns[begin + p] : 0;
+                word[k] = p < length && b.rows.values
+                              ? dcsr_i_cuda_load_word(b.rows.values, b.rows.value_size, begin + p)
+                              : 0;
+            }
+            __syncwarp(); /* all have read what some are going to write */
+            for (unsigned k = 0; k < ITEMS; k++) {
+                const uint32_t p = part + k * CLOSING_LANES + own;
+                const bool stays = p < length && !has_column(b, first, n, column[k]);
+                const uint32_t bits = vote(stays),
+                               at = kept + static_cast<uint32_t>(__popc(bits & ((1u << own) - 1)));
+                if (stays && at != p) write(b, begin + at, column[k], word[k]);
+                kept += static_cast<uint32_t>(__popc(bits));
+                ordered += static_cast<uint32_t>(__popc(vote(stays && p < b.growth[here].ordered)));
+            }
+        }
+        if (!closes || own) continue;
+        const dcsr_i_cuda_page_change &change = b.copied[(dcsr_i_cuda_head(b, first) >> 32) - 1];
+        const uint32_t row = static_cast<uint32_t>(b.keys[first] >> b.column_bits);
+        b.row_page[change.fresh].ordered[row & (DCSR_CUDA_PAGE_ROWS - 1)] = ordered;
+    }
+}
+
+DCSR_CUDA_INLINE void change_in_place(const dcsr_i_cuda_batch &b)
+{
+    if (!b.in_place) return;
+    if (b.mark)
+        close_up(b);
+    else
+        change_values(b);
 }
 
 #endif

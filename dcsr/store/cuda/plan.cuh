@@ -57,7 +57,8 @@ struct row_state {
     uint32_t r;                       /* in the page */
     uint64_t length, tail;
     uint32_t room, segments;
-    bool full; /* it can have no further segment */
+    bool full;    /* it can have no further segment */
+    bool rounded; /* its capacity is not what is written (segment.h) */
 };
 
 /* Where the row has room, and how much. A row that is not fragmented has no second segment. */
@@ -69,6 +70,7 @@ DCSR_CUDA_INLINE row_state look_at(const dcsr_i_cuda_batch &b, uint64_t row)
                        0,
                        0,
                        0,
+                       false,
                        false};
     if (!state.page) return state;
     state.length = state.page->length[state.r];
@@ -84,8 +86,9 @@ DCSR_CUDA_INLINE row_state look_at(const dcsr_i_cuda_batch &b, uint64_t row)
         total += capacity;
     }
     /* A row of a capacity that cannot be written, which it fills. */
-    state.full = total < state.length || state.segments == static_cast<uint32_t>(b.rows.segments_per_row);
-    state.room = total < state.length ? 0 : static_cast<uint32_t>(total - state.length);
+    state.rounded = total < state.length;
+    state.full = state.rounded || state.segments == static_cast<uint32_t>(b.rows.segments_per_row);
+    state.room = state.rounded ? 0 : static_cast<uint32_t>(total - state.length);
     return state;
 }
 
@@ -162,6 +165,15 @@ DCSR_CUDA_INLINE uint64_t room_for_tail(const dcsr_i_cuda_batch &b, uint64_t len
     return slack < most ? slack : most;
 }
 
+/* Whether a row that is to lose n entries closes up where it is: not if it would be left with much more room than a row
+ * that grows is given. What moves a row that has no more entries gives its places back. */
+DCSR_CUDA_INLINE bool closes_up(const row_state &state, uint64_t n)
+{
+    const uint64_t length = state.length - n;
+    return n && length && !state.rounded && state.length <= DCSR_CUDA_LONGEST_IN_PLACE &&
+           state.room + n <= length / 2 + DCSR_CUDA_LONGEST_TAIL;
+}
+
 /* As plan_row(). */
 DCSR_CUDA_INLINE uint32_t plan_merging(const dcsr_i_cuda_batch &b, uint32_t j, dcsr_i_cuda_plan &sum)
 {
@@ -180,8 +192,12 @@ DCSR_CUDA_INLINE uint32_t plan_merging(const dcsr_i_cuda_batch &b, uint32_t j, d
     grows.begin = state.tail - state.length;
     grows.tail = state.tail;
     grows.skipped = !grows.marked && !n && !changes;
-    bool fits = !grows.marked && !b.mark && !changes && n <= state.room &&
-                (!state.length || state.length - grows.ordered + n <= DCSR_CUDA_LONGEST_TAIL);
+    const bool in_place = b.in_place && !grows.marked && (b.mark ? closes_up(state, n) : changes);
+    const bool fits = b.mark
+                          ? in_place
+                          : !grows.marked && (!changes || in_place) && n <= state.room &&
+                                (!state.length || state.length - grows.ordered + n <= DCSR_CUDA_LONGEST_TAIL);
+    grows.in_place = in_place && fits;
     grows.moves = !grows.skipped && !fits && state.segments;
     grows.room = state.room;
     const uint64_t room = room_for_tail(b, length) / (b.mark ? 4 : 1);

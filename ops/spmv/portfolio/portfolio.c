@@ -1,5 +1,7 @@
 /* portfolio.c: which kernels there are, and what those on the cpu share. */
 #include "ops/spmv/portfolio/portfolio.h"
+#include "dcsr/base/error.h"
+#include "dcsr/base/runtime.h"
 #include <string.h>
 
 #define DCSR_CPU_KERNEL(NAME) &dcsr_i_spmv_##NAME,
@@ -45,6 +47,17 @@ dcsr_status dcsr_i_spmv_run(void *y, const dcsr_i_spmv_kernel *kernel, const dcs
 {
     if (A->rows->on_device) return on_device->run(y, kernel, A, format, x);
     return kernel->run(&(dcsr_i_spmv_product){.y = y, .x = x, .threads = dcsr_i_spmv_threads(A)}, A, format);
+}
+
+dcsr_status dcsr_i_spmv_time(double *seconds, void *y, const dcsr_i_spmv_kernel *kernel,
+                             const dcsr_i_spmv_matrix *A, const void *format, const void *x,
+                             uint64_t products)
+{
+    if (A->rows->on_device) return on_device->time(seconds, y, kernel, A, format, x, products);
+    const uint64_t start = dcsr_i_nanoseconds();
+    for (uint64_t i = 0; i < products; i++) DCSR_TRY(dcsr_i_spmv_run(y, kernel, A, format, x));
+    *seconds = 1e-9 * (double)(dcsr_i_nanoseconds() - start) / (double)products;
+    return DCSR_OK;
 }
 
 dcsr_status dcsr_i_spmv_run_on_stream(void *y, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A,

@@ -69,7 +69,12 @@ const dcsr_i_spmv_kernel *dcsr_i_spmv_kernel_named(dcsr_device device, const cha
 /* y = A x, complete when it returns; y and x may be anywhere. */
 dcsr_status dcsr_i_spmv_run(void *y, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A,
                             const void *format, const void *x);
-/* The same on a caller's stream, for a matrix on a device, with y and x in its memory; not complete when it returns. */
+/* The seconds of a product, the mean of `products` in turn: by the device's clock and without copies, where there is
+ * one. */
+dcsr_status dcsr_i_spmv_time(double *seconds, void *y, const dcsr_i_spmv_kernel *kernel,
+                             const dcsr_i_spmv_matrix *A, const void *format, const void *x,
+                             uint64_t products);
+/* y = A x on a caller's stream, for a matrix on a device, with y and x in its memory; not complete when it returns. */
 dcsr_status dcsr_i_spmv_run_on_stream(void *y, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A,
                                       const void *format, const void *x, void *stream);
 /* What kernels know of a view: O(rows in use). Errors: on a device also OUT_OF_MEMORY. */
@@ -90,6 +95,9 @@ typedef struct dcsr_i_spmv_device {
     /* A product with y and x wherever they are; complete when it returns. */
     dcsr_status (*run)(void *y, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A,
                        const void *format, const void *x);
+    /* The seconds of a product, the mean of some, one behind the other, by the device's clock. */
+    dcsr_status (*time)(double *seconds, void *y, const dcsr_i_spmv_kernel *kernel,
+                        const dcsr_i_spmv_matrix *A, const void *format, const void *x, uint64_t products);
     /* In the memory of the device alone, on a caller's stream. */
     dcsr_status (*run_on_stream)(void *y, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A,
                                  const void *format, const void *x, void *stream);

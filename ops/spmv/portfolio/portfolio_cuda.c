@@ -1,5 +1,6 @@
 /* portfolio_cuda.c: which kernels there are on a device, and the one that reads the rows in place. */
 #include "ops/spmv/portfolio/portfolio.h"
+#include "dcsr/device/clock_cuda.h"
 #include "ops/spmv/spmv_cuda.h"
 
 static dcsr_status run_segments(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A,
@@ -10,7 +11,7 @@ static dcsr_status run_segments(const dcsr_i_spmv_product *product, const dcsr_i
 }
 
 const dcsr_i_spmv_kernel dcsr_i_cuda_spmv_segments = {
-    .told = {"segments", "rows in place, by warps; pieces by a map of them"},
+    .told = {.name = "segments", .summary = "rows in place, by warps; pieces by a map of them"},
     .run = run_segments,
 };
 
@@ -51,5 +52,41 @@ static dcsr_status run_on_stream(void *y, const dcsr_i_spmv_kernel *kernel, cons
                                      "spmv_plan_run");
 }
 
+/* ---- Their time ---- */
+
+typedef struct timed {
+    const dcsr_i_spmv_kernel *kernel;
+    const dcsr_i_spmv_matrix *A;
+    const void *format;
+    dcsr_i_spmv_product product;
+    uint64_t products;
+    double *seconds; /* of all */
+} timed;
+
+static dcsr_status put_all(void *user)
+{
+    const timed *t = user;
+    for (uint64_t i = 0; i < t->products; i++) DCSR_TRY(t->kernel->run(&t->product, t->A, t->format));
+    return DCSR_OK;
+}
+
+static dcsr_status put_timed(void *user, dcsr_i_cuda_stream *stream, void *y, dcsr_view *A, const void *x)
+{
+    (void)A;
+    timed *t = user;
+    t->product = (dcsr_i_spmv_product){.y = y, .x = x, .stream = stream, .on = dcsr_i_cuda_handle(stream)};
+    return dcsr_i_cuda_time(t->seconds, stream, t->product.on, put_all, t, "spmv");
+}
+
+static dcsr_status time_products(double *seconds, void *y, const dcsr_i_spmv_kernel *kernel,
+                                 const dcsr_i_spmv_matrix *A, const void *format, const void *x,
+                                 uint64_t products)
+{
+    timed t = {.kernel = kernel, .A = A, .format = format, .products = products, .seconds = seconds};
+    DCSR_TRY(dcsr_i_cuda_spmv_anywhere(y, A->view, x, put_timed, &t));
+    *seconds /= (double)products;
+    return DCSR_OK;
+}
+
 const dcsr_i_spmv_device dcsr_i_cuda_spmv_portfolio = {sizeof kernels / sizeof *kernels, kernels,
-                                                       run_anywhere, run_on_stream};
+                                                       run_anywhere, time_products, run_on_stream};

@@ -248,7 +248,8 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
 }
 
 const dcsr_i_spmv_kernel dcsr_i_spmv_column_tiles = {
-    .told = {"column_tiles", "columns of most entries first, in tiles that the second-level cache holds"},
+    .told = {.name = "column_tiles",
+             .summary = "columns of most entries first, in tiles that the second-level cache holds"},
     .refuses = dcsr_i_spmv_refuses_sparse_lines,
     .measure = measure,
     .build = build,

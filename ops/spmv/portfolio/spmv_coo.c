@@ -85,7 +85,7 @@ static dcsr_status build(void **format, const dcsr_i_spmv_matrix *A)
 }
 
 const dcsr_i_spmv_kernel dcsr_i_spmv_coo = {
-    .told = {"coo", "COO: a row, a column and a value for each entry, in equal shares"},
+    .told = {.name = "coo", .summary = "COO: a row, a column and a value for each entry, in equal shares"},
     .measure = measure,
     .build = build,
     .run = run,

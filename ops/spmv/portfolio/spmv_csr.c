@@ -14,7 +14,7 @@ static dcsr_status run_segments(const dcsr_i_spmv_product *product, const dcsr_i
 }
 
 const dcsr_i_spmv_kernel dcsr_i_spmv_segments = {
-    .told = {"segments", "rows of the store in place, piece by piece"},
+    .told = {.name = "segments", .summary = "rows of the store in place, piece by piece"},
     .run = run_segments,
 };
 
@@ -86,7 +86,7 @@ static dcsr_status run_csr(const dcsr_i_spmv_product *product, const dcsr_i_spmv
 }
 
 const dcsr_i_spmv_kernel dcsr_i_spmv_csr = {
-    .told = {"csr", "rows in order, behind one another"},
+    .told = {.name = "csr", .summary = "rows in order, behind one another"},
     .refuses = refuses_csr,
     .measure = measure_csr,
     .build = build_csr,

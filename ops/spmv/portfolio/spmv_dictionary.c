@@ -155,7 +155,8 @@ DCSR_I_SPMV_CHUNKED_CALLS(dictionary, &chunked, NULL)
 DCSR_I_SPMV_CHUNKED_REFRESH(dictionary, &chunked, NULL)
 
 const dcsr_i_spmv_kernel dcsr_i_spmv_dictionary = {
-    .told = {"dictionary", "columns as differences of 16 bits, and codes for values that repeat"},
+    .told = {.name = "dictionary",
+             .summary = "columns as differences of 16 bits, and codes for values that repeat"},
     .refuses = dcsr_i_spmv_refuses_sparse_lines,
     .measure = measure_dictionary,
     .build = build_dictionary,

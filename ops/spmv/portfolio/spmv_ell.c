@@ -27,7 +27,7 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
 }
 
 const dcsr_i_spmv_kernel dcsr_i_spmv_ell = {
-    .told = {"ell", "ELL: rows side by side, each as long as the longest"},
+    .told = {.name = "ell", .summary = "ELL: rows side by side, each as long as the longest"},
     .refuses = refuses,
     .measure = measure_ell,
     .build = build_ell,

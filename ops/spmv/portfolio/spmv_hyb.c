@@ -41,7 +41,7 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
 }
 
 const dcsr_i_spmv_kernel dcsr_i_spmv_hyb = {
-    .told = {"hyb", "HYB: the first entries of rows side by side, the others one by one"},
+    .told = {.name = "hyb", .summary = "HYB: the first entries of rows side by side, the others one by one"},
     .refuses = dcsr_i_spmv_refuses_sparse_lines,
     .measure = measure_hyb,
     .build = build_hyb,

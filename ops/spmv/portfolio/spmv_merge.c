@@ -74,7 +74,7 @@ static void discard(void *format, const dcsr_i_spmv_matrix *A)
 }
 
 const dcsr_i_spmv_kernel dcsr_i_spmv_merge = {
-    .told = {"merge", "merge path: equal shares of rows and entries, wherever rows end"},
+    .told = {.name = "merge", .summary = "merge path: equal shares of rows and entries, wherever rows end"},
     .refuses = refuses,
     .measure = measure,
     .build = build,

@@ -17,7 +17,8 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
 }
 
 const dcsr_i_spmv_kernel dcsr_i_cuda_spmv_nut = {
-    .told = {"nut", "tiles within which x stays in shared memory, with indices of 16 bits"},
+    .told = {.name = "nut",
+             .summary = "tiles within which x stays in shared memory, with indices of 16 bits"},
     .refuses = dcsr_i_spmv_nut_refuses,
     .measure = dcsr_i_spmv_nut_measure,
     .build = dcsr_i_spmv_nut_build,

@@ -75,14 +75,15 @@ static dcsr_status choose_named(const dcsr_i_spmv_kernel **kernel, dcsr_spmv_pla
     return DCSR_OK;
 }
 
-/* The kernels of the device, as a model may choose them; the number of them. Whether one can serve the matrix is asked
+/* The kernels of the device, as a model may choose them; the number of them. Those that vary are for callers who ask for
+ * them. Whether one can serve the matrix is asked
  * when it is chosen, as some read all entries to tell. */
 static uint32_t list_candidates(dcsr_i_candidate candidates[MOST_KERNELS], const dcsr_i_spmv_matrix *A)
 {
     const dcsr_i_spmv_kernel *kernel;
     uint32_t n = 0;
     for (; n < MOST_KERNELS && (kernel = dcsr_i_spmv_kernel_at(device_of(A), n)); n++)
-        candidates[n] = (dcsr_i_candidate){kernel->told.name, true, !kernel->measure};
+        candidates[n] = (dcsr_i_candidate){kernel->told.name, !kernel->told.varies, !kernel->measure};
     return n;
 }
 
@@ -273,6 +274,19 @@ dcsr_status dcsr_spmv_plan_run(void *y, dcsr_spmv_plan *plan, const void *x)
     DCSR_TRY(prepare("spmv_plan_run", y, plan, x));
     DCSR_TRY(dcsr_i_spmv_run(y, plan->kernel, &plan->A, plan->format, x));
     plan->info.products++;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_spmv_plan_time(double *seconds, void *y, dcsr_spmv_plan *plan, const void *x,
+                                uint64_t products)
+{
+    if (!seconds || !products)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv_plan_time: %s",
+                           seconds ? "products is 0; time one at least" : "seconds is NULL");
+    *seconds = 0;
+    DCSR_TRY(prepare("spmv_plan_time", y, plan, x));
+    DCSR_TRY(dcsr_i_spmv_time(seconds, y, plan->kernel, &plan->A, plan->format, x, products));
+    plan->info.products += products;
     return DCSR_OK;
 }
 

@@ -17,7 +17,7 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
 }
 
 const dcsr_i_spmv_kernel dcsr_i_spmv_sell = {
-    .told = {"sell", "SELL-C-sigma: eight rows of about one length side by side"},
+    .told = {.name = "sell", .summary = "SELL-C-sigma: eight rows of about one length side by side"},
     .refuses = dcsr_i_spmv_refuses_sparse_lines,
     .measure = measure_sell,
     .build = build_sell,

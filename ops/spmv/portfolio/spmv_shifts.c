@@ -231,7 +231,8 @@ DCSR_I_SPMV_CHUNKED_CALLS(shifts, &chunked, NULL)
 DCSR_I_SPMV_CHUNKED_REFRESH(shifts, &chunked, NULL)
 
 const dcsr_i_spmv_kernel dcsr_i_spmv_shifts = {
-    .told = {"shifts", "rows that are shifts of one another share their columns, and values that repeat"},
+    .told = {.name = "shifts",
+             .summary = "rows that are shifts of one another share their columns, and values that repeat"},
     .refuses = dcsr_i_spmv_refuses_sparse_lines,
     .measure = measure_shifts,
     .build = build_shifts,

@@ -83,7 +83,11 @@ static void go_round(int rounds)
         for (int i = 0; i < there; i++) {
             place *from = &places[i], *to = &places[(i + 1) % there];
             char *target = block[(i + 1) % there];
-            if (to == &places[0]) dcsr_i_cuda_fill(from->stream, block[0], 0, BYTES);
+            if (to == &places[0]) { /* so that it must come back */
+                dcsr_i_cuda_order(to->stream, from->stream);
+                dcsr_i_cuda_fill(to->stream, block[0], 0, BYTES);
+                dcsr_i_cuda_order(from->stream, to->stream);
+            }
             if (round & 1) dcsr_i_cuda_order(to->stream, from->stream);
             dcsr_i_cuda_copy_peer(round & 1 ? to->stream : from->stream, target, to->device, block[i],
                                   from->device, BYTES);

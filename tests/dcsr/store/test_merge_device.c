@@ -3,6 +3,8 @@
 #include "tests/support/support_transposed.h"
 #include "dcsr/store/rowtable_cuda.h"
 #include <dcsr/convert.h>
+#include <pthread.h>
+#include <string.h>
 
 static dcsr_matrix *matrix_of(dcsr_type type, dcsr_matrix_options options)
 {
@@ -39,8 +41,8 @@ static void let_go(held *h, unsigned flags)
     oracle_destroy(&h->model);
 }
 
-/* Batches of many sizes; of three, one deletes. Each second version is held over the next two changes. */
-static void change_and_compare(dcsr_type type, dcsr_matrix_options options, uint64_t seed)
+/* Batches of many sizes; of three, one deletes. A version is held over each change, if it `holds`. */
+static void change_and_compare_with(dcsr_type type, dcsr_matrix_options options, bool holds, uint64_t seed)
 {
     static const size_t sizes[] = {700, 1, 31, 300, 33, 200, 1, 1, 900, 1500, 2, 40};
     enum { ALL = sizeof sizes / sizeof *sizes };
@@ -63,7 +65,7 @@ static void change_and_compare(dcsr_type type, dcsr_matrix_options options, uint
         }
         if (h.view && i % 2) let_go(&h, 0), h.view = NULL;
         if (options.resolve == DCSR_RESOLVE_AUTO || i % 4 == 3) TEST_MATCHES(matrix, &model);
-        if (!h.view) hold(&h, matrix, &model, 0);
+        if (holds && !h.view) hold(&h, matrix, &model, 0);
         if (options.maintain_transpose) TEST_TRANSPOSES(matrix, &model);
     }
     if (h.view) let_go(&h, 0);
@@ -73,21 +75,39 @@ static void change_and_compare(dcsr_type type, dcsr_matrix_options options, uint
     dcsr_matrix_destroy(matrix);
 }
 
-Test(merging, gives_what_all_policies_and_types_ask_for)
+static void change_and_compare(dcsr_type type, dcsr_matrix_options options, uint64_t seed)
 {
-    open_device();
-    NEEDS_GPU();
+    change_and_compare_with(type, options, true, seed);
+}
+
+static void change_all_types(bool holds)
+{
     for (int type = 0; type < DCSR_TYPE_COUNT; type++) {
         /* All policies with one type, each type with one at least. */
         if (TEST_VARIANT(false, type % 3 != 0, type % 3 != 0) && type != DCSR_INT32) continue;
         int first = type == DCSR_INT32 ? DCSR_POLICY_KEEP : DCSR_POLICY_KEEP + 1 + type % 5;
         int last = type == DCSR_INT32 ? DCSR_POLICY_ANY : first;
         for (int policy = first; policy <= last; policy++)
-            change_and_compare(
+            change_and_compare_with(
                 (dcsr_type)type,
                 (dcsr_matrix_options){.policy = (dcsr_policy)policy, .resolve = DCSR_RESOLVE_ON_INSERT},
-                1 + (uint64_t)type);
+                holds, 1 + (uint64_t)type);
     }
+}
+
+Test(merging, gives_what_all_policies_and_types_ask_for)
+{
+    open_device();
+    NEEDS_GPU();
+    change_all_types(true);
+    close_device();
+}
+
+Test(merging, gives_the_same_where_nobody_holds_a_version)
+{
+    open_device();
+    NEEDS_GPU();
+    change_all_types(false);
     close_device();
 }
 
@@ -213,10 +233,16 @@ Test(cost, of_a_few_new_entries_is_a_tail_until_that_is_long)
     fill_row(b, DCSR_CUDA_LONGEST_TAIL, 240, 1);
     put(matrix, &model, b, true);
     cr_assert_eq(place_of_row(matrix), place);
-    b->values[3] = 6; /* one value changes, in the tail: for those who see the old one the row moves */
+    b->values[3] = 6; /* one value changes, in the tail: where it is, as nobody sees the old one */
+    put(matrix, &model, b, true);
+    cr_assert_eq(place_of_row(matrix), place);
+    TEST_MATCHES(matrix, &model);
+    b->values[3] = 7; /* for those who see it the row moves */
+    before = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
     put(matrix, &model, b, true);
     cr_assert_neq(place_of_row(matrix), place);
     TEST_MATCHES(matrix, &model);
+    dcsr_view_destroy(before);
     fill_row(b, COLS, 0, 1);
     put(matrix, &model, b, false);
     cr_assert_eq(test_info(matrix).stored, 1);
@@ -256,6 +282,100 @@ Test(cost, is_the_same_after_all_rows_have_moved)
     free(b);
     oracle_destroy(&model);
     dcsr_matrix_destroy(matrix);
+    close_device();
+}
+
+/* ---- In place ---- */
+
+Test(in_place, a_row_closes_up_unless_it_is_seen_or_has_too_much_room)
+{
+    open_device();
+    NEEDS_GPU();
+    batch *b = test_allocate(1, sizeof *b);
+    oracle model;
+    held h = {0};
+    dcsr_matrix *matrix = merging(DCSR_INT64, DCSR_POLICY_LAST);
+    oracle_create(&model, DCSR_INT64, DCSR_POLICY_LAST, ROWS, COLS);
+    fill_row(b, 1, 0, 1);
+    b->rows[0] = 3;
+    put(matrix, &model, b, true); /* the first batch would leave no room */
+    fill_row(b, 50, 0, 2);
+    put(matrix, &model, b, true);
+    fill_row(b, 5, 1, 20);
+    put(matrix, &model, b, true); /* a tail */
+    const uint32_t *place = place_of_row(matrix);
+    for (uint64_t i = 0; i < 3; i++) { /* the first and the last one, one of the tail, some in between */
+        fill_row(b, 4, i * 10, 33 - i);
+        put(matrix, &model, b, false);
+        cr_assert_eq(place_of_row(matrix), place);
+        cr_assert_eq(test_info(matrix).row_rewrites, 0);
+        cr_assert_eq(test_info(matrix).stored, oracle_nnz(&model));
+        TEST_MATCHES(matrix, &model);
+    }
+    hold(&h, matrix, &model, 0);
+    fill_row(b, 1, 98, 1);
+    put(matrix, &model, b, false);
+    cr_assert_eq(test_info(matrix).row_rewrites, 1);
+    TEST_MATCHES(matrix, &model);
+    let_go(&h, 0);
+
+    fill_row(b, 44, 0, 2); /* few are left */
+    put(matrix, &model, b, false);
+    cr_assert_eq(test_info(matrix).row_rewrites, 2);
+    TEST_MATCHES(matrix, &model);
+    fill_row(b, COLS, 0, 1);
+    put(matrix, &model, b, false);
+    cr_assert_eq(test_info(matrix).stored, 1);
+    TEST_MATCHES(matrix, &model);
+    free(b);
+    oracle_destroy(&model);
+    dcsr_matrix_destroy(matrix);
+    close_device();
+}
+
+typedef struct reader {
+    dcsr_matrix *matrix;
+    atomic_bool stops;
+    bool differs; /* rows have been seen that are not alike */
+} reader;
+
+/* Looks at version after version, in each of which all rows are alike. */
+static void *compare_rows(void *argument)
+{
+    reader *r = argument;
+    while (!atomic_load(&r->stops)) {
+        uint32_t first[COLS], other[COLS];
+        uint64_t length, n;
+        dcsr_view *view = test_view(r->matrix, DCSR_LAYOUT_SEGMENTS, 0);
+        TEST_OK(dcsr_view_get_row(view, 0, COLS, first, NULL, &length));
+        for (uint64_t row = 1; row < ROWS; row += 23) {
+            TEST_OK(dcsr_view_get_row(view, row, COLS, other, NULL, &n));
+            r->differs |= n != length || memcmp(first, other, n * sizeof *first);
+        }
+        dcsr_view_destroy(view);
+    }
+    return NULL;
+}
+
+Test(in_place, readers_see_all_of_a_batch_or_nothing)
+{
+    open_device();
+    NEEDS_GPU();
+    batch *b = test_allocate(1, sizeof *b);
+    pthread_t thread;
+    reader r = {.matrix = merging(DCSR_PATTERN, DCSR_POLICY_LAST)};
+    cr_assert(!pthread_create(&thread, NULL, compare_rows, &r));
+    for (uint64_t i = 0; i < TEST_VARIANT(60, 20, 20); i++) {
+        b->n = (i % 2 ? 1 : 4) * ROWS; /* four columns come, and one of them goes */
+        for (size_t k = 0; k < b->n; k++)
+            b->rows[k] = k % ROWS, b->cols[k] = (i / 2 * 7 + k / ROWS * 5) % COLS;
+        TEST_OK(change(r.matrix, b, DCSR_PATTERN, i % 2 == 0));
+    }
+    atomic_store(&r.stops, true);
+    pthread_join(thread, NULL);
+    cr_assert(!r.differs);
+    free(b);
+    dcsr_matrix_destroy(r.matrix);
     close_device();
 }
 

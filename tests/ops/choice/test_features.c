@@ -271,7 +271,9 @@ Test(features, of_hardly_any_rows_in_use)
     dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
     dcsr_features f;
     TEST_OK(dcsr_view_get_features(&f, view, NULL));
-    cr_assert(f.nnz == ENTRIES && f.min_row == 0 && f.max_row == 10 && f.bandwidth == 901);
+    cr_assert(f.nnz == ENTRIES && f.min_row == 0 && f.max_row == 10 && f.bandwidth == 901,
+              "%g entries, %g to %g in a row, %g columns", (double)f.nnz, (double)f.min_row,
+              (double)f.max_row, (double)f.bandwidth);
     cr_assert(f.exact == TEST_EMULATOR && f.clustering[0] > 1 && f.clustering[12] == 10);
     free(rows);
     free(cols);

@@ -118,6 +118,15 @@ static void release(entries *e)
 static const dcsr_type types[] = {DCSR_FP64, DCSR_FP32, DCSR_PATTERN, DCSR_INT32};
 enum { TYPES = sizeof types / sizeof *types };
 
+/* Of the cpu, whichever device tests are about. */
+static dcsr_context *cpu_context(int threads)
+{
+    dcsr_context *context = NULL;
+    TEST_OK(dcsr_context_create(&context,
+                                &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = threads}));
+    return context;
+}
+
 static dcsr_matrix *make_matrix(dcsr_context *context, dcsr_type type, const entries *e)
 {
     const size_t size = dcsr_type_size(type);
@@ -211,7 +220,7 @@ static void check_kernels(const problem *p, dcsr_view *view)
 
 Test(portfolio_cpu, formats_have_their_cases)
 {
-    dcsr_context *context = test_context(2);
+    dcsr_context *context = cpu_context(2);
     for (int m = 0; m < MATRICES; m++) {
         entries e;
         test_random random = {11 + (uint64_t)m};
@@ -252,7 +261,7 @@ Test(portfolio_cpu, formats_take_few_bytes)
         double of_csr; /* at most */
     } cases[] = {{0, "shifts", 0.05}, {0, "dictionary", 0.4}, {1, "dictionary", 0.4}, {2, "dictionary", 0.4},
                  {3, "shifts", 0.75}, {4, "sell", 1.1},       {4, "hyb", 1.4}};
-    dcsr_context *context = test_context(1);
+    dcsr_context *context = cpu_context(1);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         entries e;
         test_random random = {11};

@@ -70,6 +70,7 @@ typedef struct dcsr_i_spmv_recipe {
     dcsr_status (*fill)(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making);
     void (*run)(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *rows, const dcsr_i_spmv_put *put);
     uint32_t lanes; /* to a row; 0: as the recipe likes */
+    bool by_column; /* has a number for each column */
 } dcsr_i_spmv_recipe;
 
 /* ---- Recipes ---- */
@@ -78,15 +79,26 @@ extern const dcsr_i_spmv_recipe
     dcsr_i_spmv_recipe_lanes[6];                        /* spmv_csr_lanes.cu: 1, 2, 4 ... 32 lanes to a row */
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_csr; /* by the mean length */
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dynamic;
-extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_adaptive; /* spmv_adaptive.cu */
-extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_merge;    /* spmv_merge.cu */
-extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_pcsr;     /* spmv_pcsr.cu */
-extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_ell;      /* spmv_strips.cu */
+extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_adaptive;     /* spmv_adaptive.cu */
+extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_merge;        /* spmv_merge.cu */
+extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_column_tiles; /* spmv_column_tiles.cu */
+extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_pcsr;         /* spmv_pcsr.cu */
+extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_ell;          /* spmv_strips.cu */
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_sellp;
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hyb;
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_coo;
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_adcsr;      /* spmv_adcsr.cu */
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dictionary; /* spmv_dictionary.cu */
+
+/* ---- For kernels that have a recipe and more (device_format_cuda.c): as those of a kernel (portfolio.h) ---- */
+
+struct dcsr_i_spmv_matrix;
+const char *dcsr_i_spmv_format_refuses(const struct dcsr_i_spmv_matrix *A, const dcsr_i_spmv_recipe *recipe);
+dcsr_status dcsr_i_spmv_format_measure(uint64_t *bytes, const struct dcsr_i_spmv_matrix *A,
+                                       const dcsr_i_spmv_recipe *recipe);
+dcsr_status dcsr_i_spmv_format_build(void **format, const struct dcsr_i_spmv_matrix *A,
+                                     const dcsr_i_spmv_recipe *recipe);
+void dcsr_i_spmv_format_discard(void *format, const struct dcsr_i_spmv_matrix *A);
 
 /* ---- For recipes ---- */
 

@@ -60,7 +60,7 @@ static const char *look(const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_format *s
     return reason;
 }
 
-static const char *refuses(const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_recipe *recipe)
+const char *dcsr_i_spmv_format_refuses(const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_recipe *recipe)
 {
     enum { MARGIN = 1 << 16 }; /* so that no sum of a place and what is under way wraps around */
     const dcsr_i_spmv_format shape = shape_of(A);
@@ -70,6 +70,8 @@ static const char *refuses(const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_recipe
         return "counts rows and entries in 32 bits, and the matrix has more";
     if (dcsr_i_lines_are_sparse(A->info.rows, A->info.nnz))
         return "needs a number for each row, of which the matrix has far more than entries";
+    if (recipe->by_column && dcsr_i_lines_are_sparse(A->info.cols, A->info.nnz))
+        return "needs a number for each column, of which the matrix has far more than entries";
     const char *reason = recipe->refuses ? recipe->refuses(&shape) : NULL;
     return reason || !recipe->unfit ? reason : look(A, &shape, recipe);
 }
@@ -84,7 +86,8 @@ static uint64_t bytes_of(const dcsr_i_spmv_format *format)
     return bytes;
 }
 
-static dcsr_status measure(uint64_t *bytes, const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_recipe *recipe)
+dcsr_status dcsr_i_spmv_format_measure(uint64_t *bytes, const dcsr_i_spmv_matrix *A,
+                                       const dcsr_i_spmv_recipe *recipe)
 {
     dcsr_i_spmv_format format = shape_of(A);
     dcsr_i_spmv_making m;
@@ -97,7 +100,7 @@ static dcsr_status measure(uint64_t *bytes, const dcsr_i_spmv_matrix *A, const d
 }
 
 /* Products have been waited for. */
-static void discard(void *made, const dcsr_i_spmv_matrix *A)
+void dcsr_i_spmv_format_discard(void *made, const dcsr_i_spmv_matrix *A)
 {
     dcsr_i_spmv_format *format = made;
     for (dcsr_i_spmv_array *a = format->array; a < format->array + DCSR_SPMV_ARRAYS; a++)
@@ -115,7 +118,8 @@ static dcsr_status take_arrays(dcsr_i_spmv_format *format, dcsr_i_cuda_stream *s
     return DCSR_OK;
 }
 
-static dcsr_status build(void **format, const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_recipe *recipe)
+dcsr_status dcsr_i_spmv_format_build(void **format, const dcsr_i_spmv_matrix *A,
+                                     const dcsr_i_spmv_recipe *recipe)
 {
     dcsr_i_spmv_making m = {0};
     uint64_t *offsets = NULL;
@@ -130,7 +134,7 @@ static dcsr_status build(void **format, const dcsr_i_spmv_matrix *A, const dcsr_
     const dcsr_status waited = end(&m, offsets, A);
     if (!status) status = waited;
     if (status)
-        discard(made, A);
+        dcsr_i_spmv_format_discard(made, A);
     else
         *format = made;
     return status;
@@ -146,30 +150,30 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
 
 /* ---- The kernels ---- */
 
-#define KERNEL(NAME, RECIPE, SUMMARY)                                                              \
-    static const char *refuses_##NAME(const dcsr_i_spmv_matrix *A)                                 \
-    {                                                                                              \
-        return refuses(A, &(RECIPE));                                                              \
-    }                                                                                              \
-    static dcsr_status measure_##NAME(uint64_t *bytes, const dcsr_i_spmv_matrix *A)                \
-    {                                                                                              \
-        return measure(bytes, A, &(RECIPE));                                                       \
-    }                                                                                              \
-    static dcsr_status build_##NAME(void **format, const dcsr_i_spmv_matrix *A)                    \
-    {                                                                                              \
-        return build(format, A, &(RECIPE));                                                        \
-    }                                                                                              \
-    static dcsr_status run_##NAME(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A, \
-                                  const void *format)                                              \
-    {                                                                                              \
-        return run(product, A, format, &(RECIPE));                                                 \
-    }                                                                                              \
-    const dcsr_i_spmv_kernel dcsr_i_cuda_spmv_##NAME = {.told = {#NAME, SUMMARY},                  \
-                                                        .refuses = refuses_##NAME,                 \
-                                                        .measure = measure_##NAME,                 \
-                                                        .build = build_##NAME,                     \
-                                                        .run = run_##NAME,                         \
-                                                        .discard = discard};
+#define KERNEL(NAME, RECIPE, SUMMARY)                                                                \
+    static const char *refuses_##NAME(const dcsr_i_spmv_matrix *A)                                   \
+    {                                                                                                \
+        return dcsr_i_spmv_format_refuses(A, &(RECIPE));                                             \
+    }                                                                                                \
+    static dcsr_status measure_##NAME(uint64_t *bytes, const dcsr_i_spmv_matrix *A)                  \
+    {                                                                                                \
+        return dcsr_i_spmv_format_measure(bytes, A, &(RECIPE));                                      \
+    }                                                                                                \
+    static dcsr_status build_##NAME(void **format, const dcsr_i_spmv_matrix *A)                      \
+    {                                                                                                \
+        return dcsr_i_spmv_format_build(format, A, &(RECIPE));                                       \
+    }                                                                                                \
+    static dcsr_status run_##NAME(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A,   \
+                                  const void *format)                                                \
+    {                                                                                                \
+        return run(product, A, format, &(RECIPE));                                                   \
+    }                                                                                                \
+    const dcsr_i_spmv_kernel dcsr_i_cuda_spmv_##NAME = {.told = {.name = #NAME, .summary = SUMMARY}, \
+                                                        .refuses = refuses_##NAME,                   \
+                                                        .measure = measure_##NAME,                   \
+                                                        .build = build_##NAME,                       \
+                                                        .run = run_##NAME,                           \
+                                                        .discard = dcsr_i_spmv_format_discard};
 
 KERNEL(csr, dcsr_i_spmv_recipe_csr, "CSR, as many lanes to each row as the mean length keeps busy")
 KERNEL(csr_scalar, dcsr_i_spmv_recipe_lanes[0], "CSR, a lane to each row")
@@ -183,6 +187,8 @@ KERNEL(csr_dynamic, dcsr_i_spmv_recipe_dynamic,
 KERNEL(csr_adaptive, dcsr_i_spmv_recipe_adaptive,
        "CSR, blocks of rows: by shared memory, by warps, or in parts")
 KERNEL(merge, dcsr_i_spmv_recipe_merge, "CSR, rows and entries shared out evenly along a merge path")
+KERNEL(column_tiles, dcsr_i_spmv_recipe_column_tiles,
+       "columns by their entries: indices of 16 bits for the first of them, and x in that order")
 KERNEL(pcsr, dcsr_i_spmv_recipe_pcsr, "CSR, all products first, then their sums by way of shared memory")
 KERNEL(ell, dcsr_i_spmv_recipe_ell, "all rows padded to the longest, column by column")
 KERNEL(sellp, dcsr_i_spmv_recipe_sellp, "slices of 32 rows, each padded to its longest (SELL-P)")

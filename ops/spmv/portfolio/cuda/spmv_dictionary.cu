@@ -22,6 +22,11 @@ namespace
 using namespace dcsr_portfolio;
 enum { START = 0, CODES = 1, VALUE_CODES = 2, DISTANCES = 3, VALUES = 4 };
 enum { SLOTS = 512, MOST = 256, MOST_DISTANCES = 255 };
+#ifdef DCSR_SIMT
+constexpr uint64_t SAMPLE = 100;
+#else
+constexpr uint64_t SAMPLE = 4096; /* rows, the first ones */
+#endif
 constexpr uint8_t NO_CODE = MOST_DISTANCES;
 constexpr int16_t NO_DISTANCE = INT16_MIN;
 /* A slot that is free: no distance, and a NaN that is hardly ever a value; where it is one, the kernel refuses. */
@@ -167,15 +172,19 @@ dcsr_i_cuda_walk walk_of(const dcsr_i_spmv_format *format, const dcsr_i_spmv_mak
     return {m->rows, nullptr, format->rows, m->offsets};
 }
 
-/* In scratch memory; NULL: there is none. */
-census *count_keys(const dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
+/* Of the first rows, in scratch memory; NULL: there is none. */
+census *count_keys(const dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m, uint64_t rows)
 {
     census *there = (census *)dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, 1, sizeof *there);
     if (!there) return nullptr;
     dcsr_i_cuda_launch_blocks(m->stream, clear_census, 1, 64, 0, there);
     const auto kernel =
         format->value_size == sizeof(uint64_t) ? take_census<uint64_t> : take_census<uint32_t>;
-    dcsr_i_cuda_launch_walk(m->stream, kernel, format->nnz, format->rows, walk_of(format, m), there);
+    dcsr_i_cuda_walk walk = walk_of(format, m);
+    walk.count = rows;
+    /* About as many entries as they have, by which the work is shared out. */
+    const uint64_t entries = rows == format->rows ? format->nnz : format->nnz / format->rows * rows + rows;
+    dcsr_i_cuda_launch_walk(m->stream, kernel, entries, rows, walk, there);
     return there;
 }
 
@@ -197,9 +206,10 @@ dcsr_status read_counts(counted *found, const dcsr_i_spmv_making *m, const censu
     return status;
 }
 
-dcsr_status survey(counted *found, const dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
+dcsr_status survey(counted *found, const dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m,
+                   uint64_t rows)
 {
-    census *there = count_keys(format, m);
+    census *there = count_keys(format, m, rows);
     if (!there) return DCSR_ERROR_OUT_OF_MEMORY;
     const dcsr_status status = read_counts(found, m, there);
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, there, 1, sizeof *there);
@@ -211,15 +221,24 @@ bool has_table(const counted &found)
     return found.distances <= MOST_DISTANCES;
 }
 
+const char *why_not(const counted &found)
+{
+    if (found.values > MOST) return "numbers up to 256 different values, and the matrix has more";
+    if (!has_table(found) && found.wide)
+        return "has columns as 2 bytes from the diagonal, and the matrix has some that are further off";
+    return nullptr;
+}
+
+/* Some rows tell of most matrices that do not serve; of the others all entries are read. */
 dcsr_status unfit(const char **reason, const dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
 {
     counted found;
-    const dcsr_status status = survey(&found, format, m);
-    if (status) return status;
-    if (found.values > MOST)
-        *reason = "numbers up to 256 different values, and the matrix has more";
-    else if (!has_table(found) && found.wide)
-        *reason = "has columns as 2 bytes from the diagonal, and the matrix has some that are further off";
+    for (uint64_t rows : {format->rows < SAMPLE ? format->rows : SAMPLE, format->rows}) {
+        const dcsr_status status = survey(&found, format, m, rows);
+        if (status) return status;
+        *reason = why_not(found);
+        if (*reason || rows == format->rows) break;
+    }
     return DCSR_OK;
 }
 
@@ -227,7 +246,7 @@ dcsr_status plan(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
 {
     counted found;
     uint64_t total = 0;
-    dcsr_status status = survey(&found, format, m);
+    dcsr_status status = survey(&found, format, m, format->rows);
     if (status) return status;
     status = dcsr_i_spmv_total(m, dcsr_i_spmv_slice_starts(format, m), slices_of(format), &total);
     dcsr_i_spmv_say(format, START, slices_of(format) + 1, sizeof(uint32_t));
@@ -275,7 +294,7 @@ dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
 {
     const uint64_t slices = slices_of(format);
     uint64_t *starts = dcsr_i_spmv_slice_starts(format, m);
-    census *found = starts ? count_keys(format, m) : nullptr;
+    census *found = starts ? count_keys(format, m, format->rows) : nullptr;
     if (found) {
         dcsr_i_cuda_launch(m->stream, narrow<uint64_t>, slices + 1, starts, array_of<uint32_t>(format, START),
                            slices + 1);
@@ -294,12 +313,12 @@ dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
 /* What a column is written as: the number of a distance, or the distance. */
 struct by_number {
     typedef uint8_t code;
-    static __device__ bool is_there(code c) { return c != NO_CODE; }
+    static __device__ code none() { return NO_CODE; }
     static __device__ int64_t distance(const int64_t *table, code c) { return table[c]; }
 };
 struct by_distance {
     typedef int16_t code;
-    static __device__ bool is_there(code c) { return c != NO_DISTANCE; }
+    static __device__ code none() { return NO_DISTANCE; }
     static __device__ int64_t distance(const int64_t *, code c) { return c; }
 };
 
@@ -312,39 +331,57 @@ template <class Kind> struct coded_rows {
     uint32_t distance_count, value_count;
 };
 
-/* A slice by a warp, a row to each lane. */
+/* Where the places of a slice are, in slices of a place to each row. */
+struct slice_at {
+    uint64_t begin, end;
+};
+DCSR_CUDA_INLINE slice_at find_slice(const strips &strip, uint64_t slice, uint64_t slices)
+{
+    if (slice >= slices) return {0, 0};
+    return {strip.start[slice], strip.start[slice + 1]};
+}
+
+/* A slice by a warp, a row to each lane. What a place reads from memory - where its slice is, its codes, its element of x
+ * - waits for what was read before; so codes of many places are under way together, and so is the next slice. */
 template <class Kind, class By>
-__global__ void sum_coded(typename Kind::element *y, const typename Kind::element *x, coded_rows<Kind> A,
-                          uint64_t rows)
+__global__ void __launch_bounds__(256)
+    sum_coded(typename Kind::element *y, const typename Kind::element *x, coded_rows<Kind> A, uint64_t rows)
 {
     typedef typename Kind::element element;
-    enum { AT_ONCE = 4 };
-    SIMT_SHARED(int64_t, distances, MOST_DISTANCES);
+    typedef typename By::code code;
+    enum { AT_ONCE = 8 };
+    SIMT_SHARED(int64_t, distances, MOST_DISTANCES + 1);
     SIMT_SHARED(element, values, MOST);
     for (uint32_t i = threadIdx.x; i < A.distance_count; i += blockDim.x) distances[i] = A.distances[i];
     for (uint32_t i = threadIdx.x; i < A.value_count; i += blockDim.x) values[i] = A.values[i];
     __syncthreads();
-    const auto *codes = (const typename By::code *)A.codes;
-    const uint64_t slices = (rows + SLICE - 1) / SLICE;
-    for (uint64_t s = dcsr_i_cuda_first_warp(); s < slices; s += dcsr_i_cuda_warp_step()) {
-        const uint64_t row = s * SLICE + dcsr_i_cuda_lane(), begin = A.strip.begin(s) + dcsr_i_cuda_lane();
-        const uint32_t width = (uint32_t)A.strip.width_of(s);
+    const code *codes = (const code *)A.codes;
+    const uint64_t slices = (rows + SLICE - 1) / SLICE, step = dcsr_i_cuda_warp_step();
+    slice_at next = find_slice(A.strip, dcsr_i_cuda_first_warp(), slices);
+    for (uint64_t s = dcsr_i_cuda_first_warp(); s < slices; s += step) {
+        const slice_at here = next;
+        const uint64_t row = s * SLICE + dcsr_i_cuda_lane(), begin = here.begin * SLICE + dcsr_i_cuda_lane();
+        const uint32_t width = (uint32_t)(here.end - here.begin);
         typename Kind::sum sum = 0;
+        next = find_slice(A.strip, s + step, slices);
         for (uint32_t p = 0; p < width; p += AT_ONCE) {
-            element factor[AT_ONCE], value[AT_ONCE];
-            bool there[AT_ONCE];
+            code column[AT_ONCE];
+            uint8_t number[AT_ONCE];
+            element factor[AT_ONCE];
+#pragma unroll
             for (int i = 0; i < AT_ONCE; i++) {
-                there[i] = false;
-                if (p + i >= width) continue;
                 const uint64_t at = begin + (uint64_t)(p + i) * SLICE;
-                const typename By::code c = codes[at];
-                there[i] = By::is_there(c);
-                if (!there[i]) continue;
-                value[i] = A.value_codes ? values[A.value_codes[at]] : (element)1;
-                factor[i] = x[(int64_t)row + By::distance(distances, c)];
+                column[i] = p + i < width ? dcsr_i_cuda_read_once(codes + at) : By::none();
+                number[i] = p + i < width && A.value_codes ? dcsr_i_cuda_read_once(A.value_codes + at) : 0;
             }
+#pragma unroll
             for (int i = 0; i < AT_ONCE; i++)
-                if (there[i]) sum = Kind::add(sum, value[i], factor[i]);
+                factor[i] = column[i] == By::none() ? (element)0
+                                                    : x[(int64_t)row + By::distance(distances, column[i])];
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++)
+                if (column[i] != By::none())
+                    sum = Kind::add(sum, A.value_codes ? values[number[i]] : (element)1, factor[i]);
         }
         if (row < rows) y[row] = Kind::result(sum);
     }
@@ -367,4 +404,4 @@ void run(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *, const dcsr_
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dictionary = {nullptr, unfit, plan, fill, run, 0};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dictionary = {nullptr, unfit, plan, fill, run, 0, false};

@@ -1,126 +1,16 @@
-/* spmv_merge.cu: the kernel merge (Merrill and Garland, SC 2016).
+/* spmv_merge.cu: the kernel merge (Merrill and Garland, SC 2016): merge_walk.cuh over a CSR.
  *
- * The ends of rows and the entries are merged into one list, in which the end of a row comes behind its entries; tiles
- * of the list are of equal work, whatever the lengths of rows. Which rows a tile begins with is found once, when the
- * format is made. A block brings the ends and the products of its tile to shared memory; each thread finds its place in
- * both by bisection and walks over ITEMS of them:
- *
- *      offsets    0 3 3 4            a b c | | d |            an entry adds, an end writes y and begins anew
- *      threads                      [     )[     )
- *
- * What a thread has of a row that ends with a later thread is added by a scan over the block, in a fixed tree; what a
- * tile has of a row that ends in a later tile is its carry, added by a second kernel: deterministic. Bytes: 4 + value
- * an entry, 4 a row, x and y, and for each tile 4 and a sum; two launches. */
-#include "ops/spmv/portfolio/cuda/device_format.cuh"
+ * Bytes: 4 + value an entry, 4 a row, x and y, and for each tile 4 and a sum; two launches. */
+#include "ops/spmv/portfolio/cuda/merge_walk.cuh"
 
 namespace
 {
 using namespace dcsr_portfolio;
-#ifdef DCSR_SIMT
-constexpr uint32_t THREADS = 64, ITEMS = 3;
-#else
-constexpr uint32_t THREADS = 128, ITEMS = 7;
-#endif
-constexpr uint32_t TILE = THREADS * ITEMS;
 enum { START = 3, CARRY = 4 };
-
-/* What the threads before this one have of the row that it begins with: the sums since one of them ended a row.
- * *all: what the whole block has of the row that it ends within. All threads of the block must call. */
-template <class S> DCSR_CUDA_INLINE S carried(bool ended, S sum, S *all)
-{
-    SIMT_SHARED(S, of_warp, THREADS / 32);
-    SIMT_SHARED(uint32_t, warp_ended, THREADS / 32);
-    const unsigned lane = dcsr_i_cuda_lane(), warp = threadIdx.x / 32;
-    unsigned stop = ended;
-    for (unsigned distance = 1; distance < 32; distance *= 2) {
-        const S lower = __shfl_up_sync(ALL, sum, distance);
-        const unsigned lower_stop = __shfl_up_sync(ALL, stop, distance);
-        if (lane >= distance && !stop) sum = lower + sum;
-        if (lane >= distance) stop |= lower_stop;
-    }
-    if (lane == 31) {
-        of_warp[warp] = sum;
-        warp_ended[warp] = stop;
-    }
-    S before = __shfl_up_sync(ALL, sum, 1);
-    unsigned stopped = __shfl_up_sync(ALL, stop, 1);
-    __syncthreads();
-    S earlier = 0, total = 0;
-    for (unsigned w = 0; w < THREADS / 32; w++) {
-        if (w == warp) earlier = total;
-        total = warp_ended[w] ? of_warp[w] : total + of_warp[w];
-    }
-    __syncthreads(); /* both may be written again */
-    *all = total;
-    if (lane == 0) return earlier;
-    return stopped ? before : earlier + before;
-}
-
-/* How many rows end among the first d items; `ends` are relative to the tile's first entry. */
-DCSR_CUDA_INLINE uint32_t rows_before(const uint32_t *ends, uint32_t rows, uint32_t d)
-{
-    uint32_t low = 0, high = rows;
-    while (low < high) {
-        const uint32_t middle = (low + high) / 2;
-        if (ends[middle] + middle < d)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-template <class Kind>
-__global__ void __launch_bounds__(THREADS)
-    walk(product<Kind> a, const uint32_t *offsets, uint64_t weight, const uint32_t *start, uint64_t tiles,
-         typename Kind::sum *carry)
-{
-    typedef typename Kind::sum sum_type;
-    SIMT_SHARED(uint32_t, ends, TILE + 1);
-    SIMT_SHARED(sum_type, products, TILE);
-    for (uint64_t k = blockIdx.x; k < tiles; k += gridDim.x) {
-        const uint64_t first = start[k], begin = k * TILE - first;
-        const uint32_t items = (uint32_t)(weight - k * TILE < TILE ? weight - k * TILE : TILE);
-        const uint32_t rows = (uint32_t)(start[k + 1] - first), entries = items - rows;
-        for (uint32_t i = threadIdx.x; i < rows; i += THREADS)
-            ends[i] = (uint32_t)(offsets[first + i + 1] - begin);
-        if (threadIdx.x == 0) ends[rows] = UINT32_MAX;
-        for (uint32_t i = threadIdx.x; i < entries; i += THREADS)
-            products[i] = Kind::add(0, Kind::value(a.values, begin + i),
-                                    a.factor[dcsr_i_cuda_read_once(a.columns + begin + i)]);
-        __syncthreads();
-        const uint32_t from = threadIdx.x * ITEMS < items ? threadIdx.x * ITEMS : items;
-        const uint32_t to = from + ITEMS < items ? from + ITEMS : items;
-        uint32_t row = rows_before(ends, rows, from), entry = from - row, head = UINT32_MAX;
-        sum_type sum = 0, of_head = 0, all;
-        for (uint32_t d = from; d < to; d++) {
-            if (entry < ends[row]) {
-                sum += products[entry++];
-                continue;
-            }
-            if (head == UINT32_MAX) {
-                head = row;
-                of_head = sum;
-            } else {
-                a.y[first + row] = Kind::result(sum);
-            }
-            sum = 0;
-            row++;
-        }
-        const sum_type before = carried(head != UINT32_MAX, sum, &all);
-        if (head != UINT32_MAX) a.y[first + head] = Kind::result(before + of_head);
-        if (threadIdx.x == 0) carry[k] = all;
-    }
-}
-
-struct row_after {
-    const uint32_t *start;
-    __device__ uint32_t operator()(uint64_t k) const { return start[k + 1]; }
-};
 
 dcsr_status plan(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making)
 {
-    format->tiles = (format->rows + format->nnz + TILE - 1) / TILE;
+    format->tiles = (format->rows + format->nnz + merge_path::TILE - 1) / merge_path::TILE;
     dcsr_i_spmv_say(format, START, format->tiles + 1, sizeof(uint32_t));
     dcsr_i_spmv_say(format, CARRY, format->tiles, format->sum_size);
     return dcsr_i_spmv_csr_plan(format, making);
@@ -130,8 +20,8 @@ dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making)
 {
     const dcsr_status status = dcsr_i_spmv_csr_fill(format, making);
     if (status) return status;
-    dcsr_i_spmv_find_tiles(making->stream, array_of<const uint32_t>(format, 0) + 1, format->rows, TILE,
-                           array_of<uint32_t>(format, START), format->tiles);
+    dcsr_i_spmv_find_tiles(making->stream, array_of<const uint32_t>(format, 0) + 1, format->rows,
+                           merge_path::TILE, array_of<uint32_t>(format, START), format->tiles);
     return DCSR_OK;
 }
 
@@ -139,15 +29,13 @@ void run(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *, const dcsr_
 {
     with_kind(format->type, [=](auto kind) {
         typedef decltype(kind) Kind;
-        const product<Kind> a = product_of<Kind>(put, format, 1, 2);
-        const uint32_t *start = array_of<const uint32_t>(format, START);
-        auto *carry = array_of<typename Kind::sum>(format, CARRY);
-        put_blocks(put, walk<Kind>, format->tiles, (int)THREADS, a, array_of<const uint32_t>(format, 0),
-                   format->rows + format->nnz, start, format->tiles, carry);
-        put_threads(put, add_carries<Kind, row_after>, format->tiles * 32, a.y, format->rows, carry,
-                    format->tiles, row_after{start});
+        const merge_path::path<uint32_t> path = {array_of<const uint32_t>(format, 0),
+                                                 array_of<const uint32_t>(format, 1), format->rows,
+                                                 format->nnz, array_of<const uint32_t>(format, START)};
+        merge_path::put<false>(put, product_of<Kind>(put, format, 1, 2), path,
+                               array_of<typename Kind::sum>(format, CARRY));
     });
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_merge = {nullptr, nullptr, plan, fill, run, 0};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_merge = {nullptr, nullptr, plan, fill, run, 0, false};

@@ -279,7 +279,7 @@ void run(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *, const dcsr_
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_ell = {ell_refuses, nullptr, plan_ell, fill, run, 0};
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_sellp = {nullptr, nullptr, plan_sellp, fill, run, 0};
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hyb = {nullptr, nullptr, plan_hyb, fill, run, 0};
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_coo = {nullptr, nullptr, plan_coo, fill, run, 0};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_ell = {ell_refuses, nullptr, plan_ell, fill, run, 0, false};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_sellp = {nullptr, nullptr, plan_sellp, fill, run, 0, false};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hyb = {nullptr, nullptr, plan_hyb, fill, run, 0, false};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_coo = {nullptr, nullptr, plan_coo, fill, run, 0, false};

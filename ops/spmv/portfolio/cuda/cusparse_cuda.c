@@ -1,0 +1,68 @@
+/* cusparse_cuda.c: finding cuSPARSE. */
+#include "ops/spmv/portfolio/cuda/cusparse_cuda.h"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+static struct {
+    pthread_once_t once;
+    bool there;
+    dcsr_i_cusparse library;
+    const dcsr_i_cusparse *stand_in;
+} found = {.once = PTHREAD_ONCE_INIT};
+
+/* Where each function goes; the last may be missing. */
+static const struct {
+    const char *name;
+    size_t at;
+} functions[] = {
+    {"cusparseCreate", offsetof(dcsr_i_cusparse, create)},
+    {"cusparseDestroy", offsetof(dcsr_i_cusparse, destroy)},
+    {"cusparseSetStream", offsetof(dcsr_i_cusparse, set_stream)},
+    {"cusparseGetErrorString", offsetof(dcsr_i_cusparse, error_text)},
+    {"cusparseCreateCsr", offsetof(dcsr_i_cusparse, create_csr)},
+    {"cusparseCreateCoo", offsetof(dcsr_i_cusparse, create_coo)},
+    {"cusparseDestroySpMat", offsetof(dcsr_i_cusparse, destroy_matrix)},
+    {"cusparseCreateDnVec", offsetof(dcsr_i_cusparse, create_vector)},
+    {"cusparseDestroyDnVec", offsetof(dcsr_i_cusparse, destroy_vector)},
+    {"cusparseDnVecSetValues", offsetof(dcsr_i_cusparse, set_values)},
+    {"cusparseSpMV_bufferSize", offsetof(dcsr_i_cusparse, buffer_size)},
+    {"cusparseSpMV", offsetof(dcsr_i_cusparse, multiply)},
+    {"cusparseSpMV_preprocess", offsetof(dcsr_i_cusparse, preprocess)},
+};
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
+
+static void look(void)
+{
+#ifdef DCSR_SIMT
+    return; /* it knows nothing of the emulator's memory */
+#endif
+    const char *chosen = getenv("DCSR_CUSPARSE");
+    const char *const names[] = {chosen, "libcusparse.so.13", "libcusparse.so.12", "libcusparse.so.11",
+                                 "libcusparse.so"};
+    void *library = NULL;
+    /* A file that was named is the only one. */
+    for (int i = !chosen; !library && i < (chosen ? 1 : (int)(sizeof names / sizeof *names)); i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    if (!library) return;
+    found.there = true;
+    for (int i = 0; i < FUNCTIONS; i++) {
+        /* ISO C does not convert what dlsym() gives; POSIX says that this works. */
+        void **to = (void **)((char *)&found.library + functions[i].at);
+        *to = dlsym(library, functions[i].name);
+        if (!*to && i < FUNCTIONS - 1) found.there = false;
+    }
+}
+
+const dcsr_i_cusparse *dcsr_i_cusparse_find(void)
+{
+    if (found.stand_in) return found.stand_in;
+    pthread_once(&found.once, look);
+    return found.there ? &found.library : NULL;
+}
+
+void dcsr_i_cusparse_stand_in(const dcsr_i_cusparse *library)
+{
+    found.stand_in = library;
+}
