@@ -375,7 +375,7 @@ static dcsr_status join_chunk(dcsr_multi_matrix *matrix, dcsr_i_multi_change *la
 static dcsr_status queue_chunk(dcsr_multi_matrix *matrix, uint64_t k, const dcsr_i_entries *e,
                                dcsr_ticket **ticket)
 {
-    dcsr_i_operation *chunk;
+    dcsr_i_operation *chunk = NULL;
     DCSR_TRY(stage(&chunk, matrix, k, e));
     dcsr_i_multi_change *last = joinable(matrix, e, chunk);
     if (!last) return queue_chunk_alone(matrix, e, k, chunk, ticket);
