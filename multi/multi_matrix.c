@@ -329,9 +329,8 @@ static dcsr_status stage(dcsr_i_operation **chunk, dcsr_multi_matrix *matrix, ui
         status = engine->expect(part, created, e, false);
         if (status == DCSR_OK) engine->arrive(part, created, e, true);
     } else {
-        const int threads = dcsr_i_threads(created->context, e->n);
         pthread_mutex_unlock(&matrix->lock); /* borders may move: the part is no longer looked at */
-        status = engine->stage(created, e, threads);
+        status = engine->stage(created, e, dcsr_i_entries_threads(matrix->home, e->n));
         pthread_mutex_lock(&matrix->lock);
     }
     if (status == DCSR_OK)

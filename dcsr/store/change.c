@@ -149,9 +149,9 @@ static bool is_staged(const dcsr_matrix *matrix, const dcsr_i_entries *e)
 
 static dcsr_status pack_large(const dcsr_matrix *matrix, dcsr_i_operation *operation, const dcsr_i_entries *e)
 {
-    int threads = dcsr_i_threads(matrix->context, e->n);
-    if (is_staged(matrix, e)) return matrix->engine->stage(operation, e, threads);
-    return dcsr_i_entries_pack(operation, e, threads);
+    if (is_staged(matrix, e))
+        return matrix->engine->stage(operation, e, dcsr_i_entries_threads(matrix->context, e->n));
+    return dcsr_i_entries_pack(operation, e, dcsr_i_threads(matrix->context, e->n));
 }
 
 static void discard(const dcsr_matrix *matrix, dcsr_i_operation *operation)
