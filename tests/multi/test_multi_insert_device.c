@@ -195,3 +195,42 @@ Test(multi_insert, without_memory_nothing_is_changed)
     dcsr_multi_matrix_destroy(matrix);
     dcsr_multi_destroy(devices);
 }
+
+#if TEST_EMULATOR
+/* A device that is lost while it stages, splits or gets its share: the batch is refused, and nobody waits for ever. A
+ * process cannot use it again, so each case has one of its own. */
+static void insert_and_lose(int device, long operations)
+{
+    static batch b;
+    test_random random = {8};
+    dcsr_multi *devices = test_devices(3, 2);
+    dcsr_multi_matrix *matrix;
+    TEST_OK(dcsr_multi_matrix_create(&matrix, devices, DCSR_FP64, ROWS, COLS, NULL));
+    fill(&b, &random, DCSR_FP64, 900);
+    simt_fail_device_after(device, operations);
+    dcsr_status status = DCSR_OK;
+    for (int i = 0; i < 3 && status == DCSR_OK; i++) {
+        status = dcsr_multi_matrix_insert(matrix, b.n, b.rows, b.cols, b.values, NULL);
+        if (status == DCSR_OK) status = dcsr_multi_matrix_wait(matrix);
+    }
+    simt_fail_device_after(device, -1);
+    cr_assert(status == DCSR_OK || status == DCSR_ERROR_DEVICE || status == DCSR_ERROR_OUT_OF_MEMORY, "%s",
+              dcsr_thread_error());
+    dcsr_multi_matrix_destroy(matrix);
+    dcsr_multi_destroy(devices);
+}
+
+#define LOST(n)                                  \
+    Test(multi_insert, loses_a_device_after_##n) \
+    {                                            \
+        insert_and_lose((n) % 2, n);             \
+    }
+LOST(1)
+LOST(4)
+LOST(9)
+LOST(12)
+LOST(20)
+LOST(31)
+LOST(60)
+LOST(95)
+#endif
