@@ -46,7 +46,7 @@ struct dcsr_multi_matrix {
     bool refuse_when_full;
     uint64_t queue_limit; /* bytes */
 
-    /* Batches are taken in one at a time: under this lock, not the other, so that readers need not wait. */
+    /* Batches are packed one at a time: under this lock, not the other, so that readers need not wait. */
     pthread_mutex_t packing;
     pthread_mutex_t lock;   /* for all that follows */
     pthread_cond_t filled;  /* there is a change, or the matrix stops */

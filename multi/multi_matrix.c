@@ -244,7 +244,7 @@ static dcsr_i_multi_change *change_create(const dcsr_multi_matrix *matrix, dcsr_
 /* Whether a batch is staged on a GPU: where it comes from one, or is large. */
 static bool is_staged(const dcsr_multi_matrix *matrix, const dcsr_i_entries *e)
 {
-    return matrix->part[0]->engine->stage && e->n && (e->on_device || e->n > PACKED_ENTRIES);
+    return dcsr_i_multi_context(matrix->devices, 0)->cuda && e->n && (e->on_device || e->n > PACKED_ENTRIES);
 }
 
 /* The last change, if it waits and these entries can be applied with it; else NULL. What comes from arrays on a device
@@ -392,7 +392,7 @@ static uint64_t device_of(const dcsr_multi_matrix *matrix, const dcsr_i_entries 
 {
     static uint64_t (*const where)(const dcsr_multi_matrix *, const void *) =
         DCSR_I_IN_CUDA(dcsr_i_cuda_split_where);
-    if (!e->on_device || !e->n || !matrix->part[0]->engine->stage) return matrix->staging;
+    if (!e->on_device || !is_staged(matrix, e)) return matrix->staging;
     const uint64_t k = where(matrix, e->rows);
     return k < matrix->parts ? k : 0;
 }
@@ -408,16 +408,18 @@ static dcsr_status take_in(dcsr_multi_matrix *matrix, const dcsr_i_entries *e, d
     return last ? join(matrix, last, e, ticket) : queue_alone(matrix, e, ticket);
 }
 
+/* What is packed is packed one at a time; several callers may stage at once. */
 static dcsr_status queue_batch(dcsr_multi_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
 {
     if (ticket) *ticket = NULL;
     DCSR_TRY(dcsr_i_multi_matrix_check(matrix));
     DCSR_TRY(dcsr_i_entries_check_arrays(matrix->type, e));
-    pthread_mutex_lock(&matrix->packing);
+    const bool packed = !is_staged(matrix, e);
+    if (packed) pthread_mutex_lock(&matrix->packing);
     pthread_mutex_lock(&matrix->lock);
     dcsr_status status = take_in(matrix, e, ticket);
     pthread_mutex_unlock(&matrix->lock);
-    pthread_mutex_unlock(&matrix->packing);
+    if (packed) pthread_mutex_unlock(&matrix->packing);
     return status;
 }
 
