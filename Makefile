@@ -262,11 +262,11 @@ simt_TESTS      := $(call suites,simt,$(SIMT_SUITES))
 # which threads meet there.
 simt-asan_TESTS := $(call suites,simt-asan,$(filter %_device test_mapping test_prim test_insert_growth \
                      test_matrix test_view test_ticket test_threads test_limits test_closing test_defragment \
-                     test_model test_simt,$(SIMT_SUITES)))
+                     test_model test_multi_products test_multi_traverse test_simt,$(SIMT_SUITES)))
 simt-tsan_TESTS := $(call suites,simt-tsan,$(filter test_device test_mapping test_prim test_insert_device \
                      test_merge_device test_memory_device test_peers_device test_spmv_pieces_device \
                      test_stage_device test_vector_moves_device test_threads test_ticket \
-                     test_view test_model test_simt,$(SIMT_SUITES)))
+                     test_view test_model test_multi_products test_multi_traverse test_simt,$(SIMT_SUITES)))
 fuzz_TESTS      := $(FUZZERS:%=$(BUILD)/fuzz/%)
 KINDS     := unit asan tsan simt simt-asan simt-tsan fuzz
 ALL_TESTS := $(foreach kind,$(KINDS),$($(kind)_TESTS))

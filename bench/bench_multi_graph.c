@@ -1,9 +1,10 @@
-/* bench_multi_graph.c: graphs in parts on several devices, beside the same graph on one: insertion, breadth-first search,
- * PageRank, and the share of time in which devices wait for what others send.
+/* bench_multi_graph.c: graphs in parts on several devices, beside the same graph on one: insertion, breadth-first
+ * search, PageRank, and the share of time in which devices wait for what others send.
  *
- * Strong scaling: the graph stays, devices become more; on the cpu each of K devices has a K-th of the threads, so there
- * it shows what being in parts costs. The peer is dcsr on one device in the same run: dcsr_matrix_insert(), dcsr_bfs(),
- * dcsr_pagerank(). Graphs are R-MAT, 16 edges a vertex, each inserted both ways. Levels and ranks are compared. */
+ * Strong scaling: the graph stays, devices become more; on the cpu each of K devices has a K-th of the threads, so
+ * there it shows what being in parts costs. The peer is dcsr on one device in the same run: dcsr_matrix_insert(),
+ * dcsr_bfs(), dcsr_pagerank(). Graphs are R-MAT, 16 edges a vertex, each inserted both ways. Levels, ranks and the
+ * number of entries are compared. */
 #include "bench/harness.h"
 #include "bench/inputs.h"
 #include <dcsr/convert.h>
@@ -114,32 +115,35 @@ typedef struct graph {
     char name[32];
     uint64_t n, edges, sources[SOURCES];
     dcsr_matrix *matrix;
-    dcsr_view *view;
+    dcsr_view *view, *rows; /* of the matrix; of what the CSR is of */
+    dcsr_csr csr;
     int32_t *level, *expected; /* of the first source */
     double *rank, *expected_rank;
     double bfs_seconds, pagerank_seconds; /* of one device */
 } graph;
 
-/* Some of its vertices with edges are where searches begin. */
+/* All are made of the same CSR, whose rows ascend. Some of its vertices with edges are where searches begin. */
 static graph make_graph(bench *b, int scale)
 {
     graph g = {.b = b, .n = (uint64_t)1 << scale};
     const size_t all = g.n * EDGES, batch = 1 << 24;
     snprintf(g.name, sizeof g.name, "rmat:%d", scale);
-    BENCH_OK(dcsr_matrix_create(&g.matrix, b->context, DCSR_PATTERN, g.n, g.n, NULL));
+    dcsr_matrix *inserted;
+    BENCH_OK(dcsr_matrix_create(&inserted, b->context, DCSR_PATTERN, g.n, g.n, NULL));
     for (size_t first = 0; first < all; first += batch) {
         bench_entries e = bench_entries_rmat(b, scale, first, all - first < batch ? all - first : batch, 1);
         if (!first) memcpy(g.sources, e.row, sizeof g.sources);
-        BENCH_OK(dcsr_matrix_insert(g.matrix, e.n, e.row, e.col, NULL, NULL));
-        BENCH_OK(dcsr_matrix_insert(g.matrix, e.n, e.col, e.row, NULL, NULL));
-        BENCH_OK(dcsr_matrix_wait(g.matrix));
+        BENCH_OK(dcsr_matrix_insert(inserted, e.n, e.row, e.col, NULL, NULL));
+        BENCH_OK(dcsr_matrix_insert(inserted, e.n, e.col, e.row, NULL, NULL));
+        BENCH_OK(dcsr_matrix_wait(inserted));
         bench_entries_free(&e);
     }
-    bench_defragment_now(g.matrix, DCSR_DEFRAGMENT_WHOLE);
+    BENCH_OK(dcsr_view_create(&g.rows, inserted, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED));
+    BENCH_OK(dcsr_view_get_csr_on_host(g.rows, &g.csr));
+    dcsr_matrix_destroy(inserted);
+    BENCH_OK(dcsr_matrix_from_csr(&g.matrix, b->context, &g.csr, NULL));
     BENCH_OK(dcsr_view_create(&g.view, g.matrix, DCSR_LAYOUT_SEGMENTS, 0));
-    dcsr_view_shape shape;
-    BENCH_OK(dcsr_view_get_shape(g.view, &shape));
-    g.edges = shape.nnz;
+    g.edges = g.csr.nnz;
     g.level = bench_alloc(g.n, sizeof *g.level);
     g.expected = bench_alloc(g.n, sizeof *g.expected);
     g.rank = bench_alloc(g.n, sizeof *g.rank);
@@ -151,6 +155,7 @@ static void free_graph(graph *g)
 {
     dcsr_view_destroy(g->view);
     dcsr_matrix_destroy(g->matrix);
+    dcsr_view_destroy(g->rows);
     free(g->level), free(g->expected), free(g->rank), free(g->expected_rank);
 }
 
@@ -245,7 +250,7 @@ static void on_graph(bench *b, int scale, bench_table *table)
         dcsr_multi *devices = open_devices(b, count, text, sizeof text);
         dcsr_multi_matrix *matrix;
         dcsr_multi_view *view;
-        BENCH_OK(dcsr_multi_matrix_from_view(&matrix, devices, g.view, NULL));
+        BENCH_OK(dcsr_multi_matrix_from_csr(&matrix, devices, &g.csr, NULL));
         BENCH_OK(dcsr_multi_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
         search_parts(&g, table, text, view);
         rank_parts(&g, table, text, view);
@@ -270,6 +275,7 @@ int main(int argc, char **argv)
         bench_table_begin(&b, "multi_graph", "A search from one vertex; an iteration of PageRank",
                           "graph algorithm devices | ms:%.3f gteps:%.3f times_one:%.2f levels:%.0f "
                           "communication:%.3f apart:%.1e");
-    for (const int *scale = BENCH_SIZE_ON(&b, quick, host, gpu); *scale; scale++) on_graph(&b, *scale, graphs);
+    for (const int *scale = BENCH_SIZE_ON(&b, quick, host, gpu); *scale; scale++)
+        on_graph(&b, *scale, graphs);
     return bench_end(&b);
 }

@@ -3,12 +3,16 @@
  * A batch goes to the queues of the parts that it touches, whose workers prepare it side by side; then all of them
  * publish it, or none does (dcsr/store/agreement.h). Readers are shown the version before meanwhile, which is held, and
  * all of the next one afterwards. */
-#include "multi/multi_data.h"
+#include "multi/split_cuda.h"
 
 dcsr_status dcsr_i_multi_blame(const dcsr_multi_matrix *matrix, uint64_t k, dcsr_status status)
 {
     char text[DCSR_I_MESSAGE];
     dcsr_i_error_format(text, sizeof text, "%s", dcsr_i_error_text());
+    /* A device that is lost has no memory either. */
+    if (status == DCSR_ERROR_OUT_OF_MEMORY &&
+        dcsr_i_context_check(dcsr_i_multi_context(matrix->devices, k)) == DCSR_ERROR_DEVICE)
+        status = DCSR_ERROR_DEVICE;
     return dcsr_i_fail(status, "%s: %s", dcsr_i_multi_name(matrix->devices, k), text);
 }
 
@@ -156,10 +160,19 @@ static dcsr_status apply_split(dcsr_multi_matrix *matrix, dcsr_i_split *split)
     return come_to(&all);
 }
 
-/* Batches that are not split at the borders of today are split again. */
+/* NULL in builds without CUDA, which have no chunks. */
+static dcsr_status (*const split_chunks)(dcsr_i_split *, const dcsr_multi_matrix *) =
+    DCSR_I_IN_CUDA(dcsr_i_cuda_split_chunks);
+
+/* Chunks are split now; what is not split at the borders of today is split again. */
 static dcsr_status apply_batch(dcsr_multi_matrix *matrix, dcsr_i_split *split)
 {
-    if (split->borders != matrix->row_borders) DCSR_TRY(dcsr_i_split_again(split, matrix));
+    if (split->chunks) {
+        DCSR_TRY(dcsr_i_split_open(split, matrix, &(dcsr_i_entries){.kind = split->chunks->kind}));
+        DCSR_TRY(split_chunks(split, matrix));
+    } else if (split->borders != matrix->row_borders) {
+        DCSR_TRY(dcsr_i_split_again(split, matrix));
+    }
     return apply_split(matrix, split);
 }
 
@@ -239,11 +252,14 @@ static void *work(void *argument)
     dcsr_multi_matrix *matrix = argument;
     pthread_mutex_lock(&matrix->lock);
     for (;;) {
-        while (!matrix->first && !matrix->stopping) pthread_cond_wait(&matrix->filled, &matrix->lock);
+        while (matrix->first ? matrix->first->open : !matrix->stopping)
+            pthread_cond_wait(&matrix->filled, &matrix->lock);
         if (!matrix->first) break;
         dcsr_i_multi_change *change = matrix->first;
         matrix->first = change->next;
         if (!matrix->first) matrix->last = NULL;
+        /* The next chunks go elsewhere, over another link. */
+        if (change->batch.chunks) matrix->staging = (change->batch.device + 1) % matrix->parts;
         work_off(matrix, change);
     }
     pthread_mutex_unlock(&matrix->lock);

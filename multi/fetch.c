@@ -124,12 +124,10 @@ dcsr_status dcsr_i_multi_fetch(dcsr_vector **fetched, dcsr_context *context,
         const dcsr_i_fetch_range *r = &f.range[k];
         const uint64_t nvals = r->part->body.nvals, length = r->last - r->first;
         if (mine < borders->parts && r->part == parts[mine]) continue;
-        *bytes += (nvals < length ? nvals : length) *
-                  (size + (r->part->body.dense ? 0 : sizeof(uint32_t)));
+        *bytes += (nvals < length ? nvals : length) * (size + (r->part->body.dense ? 0 : sizeof(uint32_t)));
     }
     DCSR_TRY(dcsr_vector_create(fetched, context, parts[0]->type, end - begin));
-    dcsr_status status =
-        fetch_there && is_ahead(&f) ? fetch_there(*fetched, &f) : fetch_here(*fetched, &f);
+    dcsr_status status = fetch_there && is_ahead(&f) ? fetch_there(*fetched, &f) : fetch_here(*fetched, &f);
     if (status != DCSR_OK) {
         dcsr_vector_destroy(*fetched);
         *fetched = NULL;

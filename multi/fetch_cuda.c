@@ -1,8 +1,8 @@
 /* fetch_cuda.c: elements of a vector that are on other GPUs, as one vector on this one.
  *
- * A list is copied to where it belongs and its indices are moved. Of dense parts values are copied and bits are shifted
- * into place; of lists that become part of a dense vector each element is put where it belongs. All on one stream of the
- * device that fetches: the others only make a form of theirs that is not there yet. */
+ * A list is copied to where it belongs and its indices are moved. Of dense parts values are copied and bits are
+ * shifted into place; of lists that become part of a dense vector each element is put where it belongs. All on one
+ * stream of the device that fetches: the others only make a form of theirs that is not there yet. */
 #include "multi/fetch_cuda.h"
 #include "dcsr/base/runtime.h"
 #include "dcsr/vector/vector_data.h"
@@ -33,7 +33,8 @@ static void bring(const making *m, void *to, const dcsr_vector *part, const void
 }
 
 /* Where the part's list has the elements of the range: at place *from, *n of them. */
-static dcsr_status find_on(dcsr_i_cuda_stream *stream, const dcsr_i_fetch_range *r, uint64_t *from, uint64_t *n)
+static dcsr_status find_on(dcsr_i_cuda_stream *stream, const dcsr_i_fetch_range *r, uint64_t *from,
+                           uint64_t *n)
 {
     dcsr_i_cuda_body list;
     uint64_t at[2];

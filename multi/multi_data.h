@@ -14,13 +14,15 @@
 #include "dcsr/store/store.h"
 #include "multi/multi_view.h"
 
-/* Batches split by owner: an operation for each part, whose entries are packed for its store, in the order in which they
- * were given, their rows counted from its border. */
+/* Batches split by owner: an operation for each part, whose entries are packed for its store, in the order in which
+ * they were given, their rows counted from its border. Or chunks, until the coordinator splits them (split_cuda.h). */
 typedef struct dcsr_i_split {
-    dcsr_i_borders *borders; /* held; NULL: there is no batch */
+    dcsr_i_borders *borders; /* held; NULL: there are no operations */
     uint64_t n, calls;       /* entries, and the calls that gave them */
     size_t entry_bytes;
     dcsr_i_operation *operation[DCSR_MAX_DEVICES]; /* NULL once a part has taken it */
+    uint64_t device;                               /* which has the chunks */
+    dcsr_i_operation *chunks, *last_chunk;         /* linked by `next`; NULL: none */
 } dcsr_i_split;
 
 /* A requested change. */
@@ -28,6 +30,7 @@ typedef struct dcsr_i_multi_change {
     struct dcsr_i_multi_change *next;
     dcsr_i_kind kind; /* DCSR_I_REPLACE: borders are moved */
     dcsr_defragment_scope scope;
+    bool open; /* its batch is being packed */
     dcsr_i_split batch;
     dcsr_i_operation *operation; /* for tickets: what becomes of it */
 } dcsr_i_multi_change;
@@ -43,6 +46,8 @@ struct dcsr_multi_matrix {
     bool refuse_when_full;
     uint64_t queue_limit; /* bytes */
 
+    /* Batches are packed one at a time: under this lock, not the other, so that readers need not wait. */
+    pthread_mutex_t packing;
     pthread_mutex_t lock;   /* for all that follows */
     pthread_cond_t filled;  /* there is a change, or the matrix stops */
     pthread_cond_t changed; /* one has been applied */
@@ -54,6 +59,7 @@ struct dcsr_multi_matrix {
     dcsr_matrix *part[DCSR_MAX_DEVICES];
     dcsr_i_borders *row_borders, *col_borders; /* the same for a square matrix */
     uint64_t version, balances;
+    uint64_t staging; /* the device on which chunks are staged now */
     bool changing;
     dcsr_i_held_version *held[DCSR_MAX_DEVICES]; /* the version, while changing */
     uint64_t batches, inserted, removed, busy_nanoseconds;
@@ -79,8 +85,8 @@ void dcsr_i_multi_wait(dcsr_multi_matrix *matrix);
 /* ---- split.c ---- */
 /* A split without entries, for those of the call, at the borders of today. With the lock. */
 dcsr_status dcsr_i_split_open(dcsr_i_split *split, const dcsr_multi_matrix *matrix, const dcsr_i_entries *e);
-/* Appends entries with rows of the whole matrix; INDEX_OUT_OF_RANGE names the first that is outside, and none is appended
- * then, nor after OUT_OF_MEMORY. Cost: two passes, in the threads of all devices. */
+/* Appends entries with rows of the whole matrix; INDEX_OUT_OF_RANGE names the first that is outside, and none is
+ * appended then, nor after OUT_OF_MEMORY. Cost: two passes, in the threads of all devices. */
 dcsr_status dcsr_i_split_add(dcsr_i_split *split, const dcsr_multi_matrix *matrix, const dcsr_i_entries *e);
 /* Splits all anew, at the borders of today. */
 dcsr_status dcsr_i_split_again(dcsr_i_split *split, dcsr_multi_matrix *matrix);

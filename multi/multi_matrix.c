@@ -1,6 +1,6 @@
 /* multi_matrix.c: partitioned matrices: creating and destroying them, asking for changes, and what they tell. */
 #include "dcsr/view/view_data.h"
-#include "multi/multi_data.h"
+#include "multi/split_cuda.h"
 
 /* ---- Creating ---- */
 
@@ -29,12 +29,19 @@ static void release(dcsr_multi_matrix *matrix)
     pthread_cond_destroy(&matrix->changed);
     pthread_cond_destroy(&matrix->filled);
     pthread_mutex_destroy(&matrix->lock);
+    pthread_mutex_destroy(&matrix->packing);
     dcsr_i_free(matrix->home, DCSR_I_MATRIX, matrix, 1, sizeof *matrix);
     dcsr_i_multi_release(devices);
 }
 
-/* The most entries of batches that are applied together. */
-enum { JOINED_ENTRIES = 1 << 20 };
+/* The most entries of batches that are applied together: if they are packed; for each GPU of chunks, as a version costs
+ * one about as much as so many do. The largest batch that is packed for GPUs: as change.c has it. */
+#ifdef DCSR_SIMT
+enum { PACKED_ENTRIES = 512 };
+#else
+enum { PACKED_ENTRIES = 32768 };
+#endif
+enum { JOINED_ENTRIES = 1 << 20, JOINED_BY_GPU = 1 << 22 };
 
 static const dcsr_matrix_options defaults;
 
@@ -99,6 +106,7 @@ static dcsr_status create(dcsr_multi_matrix **matrix, dcsr_multi *devices, const
     created->version = 1;
     created->options = options ? *options : defaults;
     created->member.close = close_matrix;
+    pthread_mutex_init(&created->packing, NULL);
     pthread_mutex_init(&created->lock, NULL);
     pthread_cond_init(&created->filled, NULL);
     pthread_cond_init(&created->changed, NULL);
@@ -234,32 +242,59 @@ static dcsr_i_multi_change *change_create(const dcsr_multi_matrix *matrix, dcsr_
     return created;
 }
 
-/* Packs a batch behind those of a change that waits. With the lock. */
+/* Whether a batch is staged on a GPU: where it comes from one, or is large. */
+static bool is_staged(const dcsr_multi_matrix *matrix, const dcsr_i_entries *e)
+{
+    return dcsr_i_multi_context(matrix->devices, 0)->cuda && e->n && (e->on_device || e->n > PACKED_ENTRIES);
+}
+
+/* The last change, if it waits and these entries can be applied with it; else NULL. What comes from arrays on a device
+ * stands alone, as what is wrong with it is found later. With the lock. */
+static dcsr_i_multi_change *joinable(const dcsr_multi_matrix *matrix, const dcsr_i_entries *e,
+                                     const dcsr_i_operation *chunk)
+{
+    dcsr_i_multi_change *last = matrix->last;
+    if (!last || last->kind != e->kind) return NULL;
+    const dcsr_i_split *batch = &last->batch;
+    if (!chunk) {
+        const bool fits = batch->n + e->n <= JOINED_ENTRIES;
+        return fits && batch->borders == matrix->row_borders ? last : NULL;
+    }
+    const bool fits = batch->n + e->n <= matrix->parts * JOINED_BY_GPU;
+    return fits && !e->on_device && batch->chunks && !batch->last_chunk->batch.arrival.packed &&
+                   batch->last_chunk->context == chunk->context
+               ? last
+               : NULL;
+}
+
+/* The entries of one call more for a change that waits; a ticket reports its failure, and a caller that asked for none
+ * learns of it from dcsr_multi_matrix_wait(). With the lock. */
+static void note_joined(dcsr_multi_matrix *matrix, dcsr_i_multi_change *last, uint64_t n, bool watched)
+{
+    last->operation->outcome.watched = last->operation->outcome.watched && watched;
+    matrix->pending_bytes += n * last->batch.entry_bytes;
+}
+
+/* Packs a batch behind those of a change that waits, which the coordinator does not take meanwhile. Called and returns
+ * with the lock, which it lets go meanwhile. */
 static dcsr_status join(dcsr_multi_matrix *matrix, dcsr_i_multi_change *last, const dcsr_i_entries *e,
                         dcsr_ticket **ticket)
 {
     dcsr_ticket *created = ticket ? dcsr_i_ticket_create(last->operation) : NULL;
     if (ticket && !created) return DCSR_ERROR_OUT_OF_MEMORY;
+    last->open = true;
+    pthread_mutex_unlock(&matrix->lock);
     dcsr_status status = dcsr_i_split_add(&last->batch, matrix, e);
+    pthread_mutex_lock(&matrix->lock);
+    last->open = false;
+    pthread_cond_signal(&matrix->filled);
     if (status != DCSR_OK) {
         dcsr_ticket_destroy(created);
         return status;
     }
     if (ticket) *ticket = created;
-    /* A ticket reports a failure; a caller that asked for none learns of it from dcsr_multi_matrix_wait(). */
-    last->operation->outcome.watched = last->operation->outcome.watched && ticket;
-    matrix->pending_bytes += e->n * last->batch.entry_bytes;
+    note_joined(matrix, last, e->n, ticket);
     return DCSR_OK;
-}
-
-/* The last change, if it waits and these entries can be applied with it; else NULL. With the lock. */
-static dcsr_i_multi_change *joinable(const dcsr_multi_matrix *matrix, const dcsr_i_entries *e)
-{
-    dcsr_i_multi_change *last = matrix->last;
-    return last && last->kind == e->kind && last->batch.borders == matrix->row_borders &&
-                   last->batch.n + e->n <= JOINED_ENTRIES
-               ? last
-               : NULL;
 }
 
 /* A batch that joins none is split without the lock; should borders move meanwhile, the coordinator splits it again.
@@ -279,18 +314,113 @@ static dcsr_status queue_alone(dcsr_multi_matrix *matrix, const dcsr_i_entries *
     return status;
 }
 
+/* ---- Chunks ---- */
+
+/* The batch as keys of the whole matrix in the memory of device k: from the host, or from arrays there, which are read
+ * in the order of the caller's stream. Called and returns with the lock, which it lets go meanwhile. */
+static dcsr_status stage(dcsr_i_operation **chunk, dcsr_multi_matrix *matrix, uint64_t k,
+                         const dcsr_i_entries *e)
+{
+    dcsr_matrix *part = matrix->part[k];
+    const dcsr_i_engine *engine = part->engine;
+    dcsr_i_operation *created;
+    DCSR_TRY(dcsr_i_entries_operation(&created, part, e, matrix->rows, matrix->cols));
+    dcsr_status status;
+    if (e->on_device) {
+        status = engine->expect(part, created, e, false);
+        if (status == DCSR_OK) engine->arrive(part, created, e, true);
+    } else {
+        pthread_mutex_unlock(&matrix->lock); /* borders may move: the part is no longer looked at */
+        status = engine->stage(created, e, dcsr_i_entries_threads(matrix->home, e->n));
+        pthread_mutex_lock(&matrix->lock);
+    }
+    if (status == DCSR_OK)
+        *chunk = created;
+    else
+        dcsr_i_operation_release(created);
+    return status == DCSR_ERROR_OUT_OF_MEMORY ? dcsr_i_multi_blame(matrix, k, status) : status;
+}
+
+static void (*const drop_chunk)(dcsr_i_operation *) = DCSR_I_IN_CUDA(dcsr_i_cuda_split_drop);
+
+/* A change with one chunk, which it takes. With the lock. */
+static dcsr_status queue_chunk_alone(dcsr_multi_matrix *matrix, const dcsr_i_entries *e, uint64_t k,
+                                     dcsr_i_operation *chunk, dcsr_ticket **ticket)
+{
+    dcsr_i_multi_change *change = change_create(matrix, e->kind);
+    if (!change) {
+        drop_chunk(chunk);
+        return DCSR_ERROR_OUT_OF_MEMORY;
+    }
+    change->batch = (dcsr_i_split){.n = e->n,
+                                   .calls = 1,
+                                   .entry_bytes = chunk->batch.entry_bytes,
+                                   .device = k,
+                                   .chunks = chunk,
+                                   .last_chunk = chunk};
+    return submit(matrix, change, ticket);
+}
+
+static dcsr_status join_chunk(dcsr_multi_matrix *matrix, dcsr_i_multi_change *last, dcsr_i_operation *chunk,
+                              dcsr_ticket **ticket)
+{
+    if (ticket && !(*ticket = dcsr_i_ticket_create(last->operation))) return DCSR_ERROR_OUT_OF_MEMORY;
+    last->batch.last_chunk->next = chunk;
+    last->batch.last_chunk = chunk;
+    last->batch.n += chunk->batch.n;
+    last->batch.calls++;
+    note_joined(matrix, last, chunk->batch.n, ticket);
+    return DCSR_OK;
+}
+
+static dcsr_status queue_chunk(dcsr_multi_matrix *matrix, uint64_t k, const dcsr_i_entries *e,
+                               dcsr_ticket **ticket)
+{
+    dcsr_i_operation *chunk = NULL;
+    DCSR_TRY(stage(&chunk, matrix, k, e));
+    dcsr_i_multi_change *last = joinable(matrix, e, chunk);
+    if (!last) return queue_chunk_alone(matrix, e, k, chunk, ticket);
+    dcsr_status status = join_chunk(matrix, last, chunk, ticket);
+    if (status != DCSR_OK) drop_chunk(chunk);
+    return status;
+}
+
+/* ---- The calls ---- */
+
+/* Whose memory the arrays are in: for those of the host where large ones are staged; also for what is nowhere, which is
+ * told there. With the lock. */
+static uint64_t device_of(const dcsr_multi_matrix *matrix, const dcsr_i_entries *e)
+{
+    static uint64_t (*const where)(const dcsr_multi_matrix *, const void *) =
+        DCSR_I_IN_CUDA(dcsr_i_cuda_split_where);
+    if (!e->on_device || !is_staged(matrix, e)) return matrix->staging;
+    const uint64_t k = where(matrix, e->rows);
+    return k < matrix->parts ? k : 0;
+}
+
+/* With the lock. */
+static dcsr_status take_in(dcsr_multi_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
+{
+    DCSR_TRY(wait_for_room(matrix, e->call));
+    const uint64_t k = device_of(matrix, e);
+    DCSR_TRY(dcsr_i_entries_check(matrix->part[k], e));
+    if (is_staged(matrix, e)) return queue_chunk(matrix, k, e, ticket);
+    dcsr_i_multi_change *last = joinable(matrix, e, NULL);
+    return last ? join(matrix, last, e, ticket) : queue_alone(matrix, e, ticket);
+}
+
+/* What is packed is packed one at a time; several callers may stage at once. */
 static dcsr_status queue_batch(dcsr_multi_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
 {
     if (ticket) *ticket = NULL;
     DCSR_TRY(dcsr_i_multi_matrix_check(matrix));
     DCSR_TRY(dcsr_i_entries_check_arrays(matrix->type, e));
+    const bool packed = !is_staged(matrix, e);
+    if (packed) pthread_mutex_lock(&matrix->packing);
     pthread_mutex_lock(&matrix->lock);
-    dcsr_status status = wait_for_room(matrix, e->call);
-    if (status == DCSR_OK) status = dcsr_i_entries_check(matrix->part[0], e);
-    dcsr_i_multi_change *last = status == DCSR_OK ? joinable(matrix, e) : NULL;
-    if (status == DCSR_OK)
-        status = last ? join(matrix, last, e, ticket) : queue_alone(matrix, e, ticket);
+    dcsr_status status = take_in(matrix, e, ticket);
     pthread_mutex_unlock(&matrix->lock);
+    if (packed) pthread_mutex_unlock(&matrix->packing);
     return status;
 }
 
@@ -311,6 +441,34 @@ dcsr_status dcsr_multi_matrix_remove(dcsr_multi_matrix *matrix, uint64_t n, cons
 {
     const dcsr_i_entries e = {
         .call = "dcsr_multi_matrix_remove", .kind = DCSR_I_REMOVE, .n = n, .rows = rows, .cols = cols};
+    return queue_batch(matrix, &e, ticket);
+}
+
+dcsr_status dcsr_multi_matrix_insert_device(dcsr_multi_matrix *matrix, uint64_t n, const uint64_t *rows,
+                                            const uint64_t *cols, const void *values, void *stream,
+                                            dcsr_ticket **ticket)
+{
+    const dcsr_i_entries e = {.call = "dcsr_multi_matrix_insert_device",
+                              .kind = DCSR_I_INSERT,
+                              .n = n,
+                              .rows = rows,
+                              .cols = cols,
+                              .values = values,
+                              .on_device = true,
+                              .stream = stream};
+    return queue_batch(matrix, &e, ticket);
+}
+
+dcsr_status dcsr_multi_matrix_remove_device(dcsr_multi_matrix *matrix, uint64_t n, const uint64_t *rows,
+                                            const uint64_t *cols, void *stream, dcsr_ticket **ticket)
+{
+    const dcsr_i_entries e = {.call = "dcsr_multi_matrix_remove_device",
+                              .kind = DCSR_I_REMOVE,
+                              .n = n,
+                              .rows = rows,
+                              .cols = cols,
+                              .on_device = true,
+                              .stream = stream};
     return queue_batch(matrix, &e, ticket);
 }
 

@@ -142,7 +142,8 @@ static dcsr_status merge(product *p, dcsr_vector **sum, uint64_t k)
             *sum = slice;
             continue;
         }
-        dcsr_status status = dcsr_vector_ewise_add(*sum, NULL, NULL, p->semiring->add->op, *sum, slice, &where);
+        dcsr_status status =
+            dcsr_vector_ewise_add(*sum, NULL, NULL, p->semiring->add->op, *sum, slice, &where);
         dcsr_vector_destroy(slice);
         if (status != DCSR_OK) return status;
     }

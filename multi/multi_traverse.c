@@ -1,5 +1,5 @@
-/* multi_traverse.c: breadth-first search of a matrix in parts. On the cpu levels are products over any-pair, as those of
- * dcsr_bfs() are:
+/* multi_traverse.c: breadth-first search of a matrix in parts. On the cpu levels are products over any-pair, as those
+ * of dcsr_bfs() are:
  *
  *      level<frontier> = depth                 each device its part
  *      frontier<not level> = frontier A        by all devices; each has the edges of its vertices
@@ -59,7 +59,8 @@ static dcsr_status search_levels(search *s, dcsr_traverse_result *found, dcsr_mu
         found->max_level = (uint64_t)s->depth;
         found->level_sum += (uint64_t)s->depth * count;
         DCSR_TRY(dcsr_multi_run(s->A->devices, give_level, s));
-        DCSR_TRY(dcsr_multi_vxm(s->frontier, s->level, NULL, next_to, s->frontier, s->A, &unreached, &report));
+        DCSR_TRY(
+            dcsr_multi_vxm(s->frontier, s->level, NULL, next_to, s->frontier, s->A, &unreached, &report));
         DCSR_TRY(dcsr_multi_vector_get_nvals(s->frontier, &count));
         cost->communication += report.communication;
         cost->bytes += report.bytes;
@@ -102,9 +103,8 @@ static dcsr_status check(const int32_t *level, const dcsr_multi_view *A, uint64_
                            "multi_traverse: level is NULL; give it an element for each row");
     for (uint64_t i = 0; i < n; i++)
         if (sources[i] >= rows)
-            return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE,
-                               "multi_traverse: source %llu of %llu vertices", (unsigned long long)sources[i],
-                               (unsigned long long)rows);
+            return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE, "multi_traverse: source %llu of %llu vertices",
+                               (unsigned long long)sources[i], (unsigned long long)rows);
     return DCSR_OK;
 }
 

@@ -1,8 +1,8 @@
 /* multi_traverse_cuda.c: breadth-first search on several GPUs: their memory, and how they take turns.
  *
- * A device that copies the bits of others does so between a meeting and the wait that ends the level. So at each meeting
- * nobody reads what another may free, or clear for the level after; and who fails says so at the next one, which is the
- * same for all. */
+ * A device that copies the bits of others does so between a meeting and the wait that ends the level. So at each
+ * meeting nobody reads what another may free, or clear for the level after; and who fails says so at the next one,
+ * which is the same for all. */
 #include "multi/multi_traverse_cuda.h"
 #include "dcsr/base/runtime.h"
 #include "dcsr/base/threads.h"
@@ -136,8 +136,8 @@ static dcsr_status walk(side *s, int which)
     const dcsr_i_cuda_walk rows = {own->rows, own->queue[0], s->found.vertices, own->offsets};
     use_bits(s, which);
     if (s->found.vertices)
-        DCSR_TRY(dcsr_i_cuda_traversal_expand(s->mine->stream, &rows, s->found.edges, own->visited,
-                                              own->fresh));
+        DCSR_TRY(
+            dcsr_i_cuda_traversal_expand(s->mine->stream, &rows, s->found.edges, own->visited, own->fresh));
     dcsr_i_cuda_mark_record(s->mine->stream, s->mine->written[which]);
     return s->all->timed ? dcsr_i_cuda_wait(s->mine->stream, doing) : DCSR_OK;
 }

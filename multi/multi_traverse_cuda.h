@@ -7,8 +7,8 @@
  *      what is new anywhere is visited; of its own rows it is the next frontier, with its level
  *
  * Each has bits of all vertices, and so knows by itself what is visited and how much is new: a level has one meeting,
- * and ends for all at the same one. Vertices of a device are numbered from its first, as its rows are; those that entries
- * lead to are of the whole. */
+ * and ends for all at the same one. Vertices of a device are numbered from its first, as its rows are; those that
+ * entries lead to are of the whole. */
 #ifndef DCSR_MULTI_TRAVERSE_CUDA_H
 #define DCSR_MULTI_TRAVERSE_CUDA_H
 
@@ -27,10 +27,11 @@ typedef struct dcsr_i_cuda_part_found {
 
 /* One device's share of a search; all pointers are to its memory. */
 typedef struct dcsr_i_cuda_part_search {
-    dcsr_i_cuda_traversal own; /* of its rows: where, level, queue[0], offsets; visited and fresh are of all vertices */
-    uint64_t begin;            /* its first vertex */
-    uint32_t *other_fresh;     /* cleared for the level after */
-    uint32_t *incoming;        /* `words` words of each of the others */
+    dcsr_i_cuda_traversal
+        own;        /* of its rows: where, level, queue[0], offsets; visited and fresh are of all vertices */
+    uint64_t begin; /* its first vertex */
+    uint32_t *other_fresh; /* cleared for the level after */
+    uint32_t *incoming;    /* `words` words of each of the others */
     uint64_t others;
     dcsr_i_cuda_part_found *found;
 } dcsr_i_cuda_part_search;
@@ -42,8 +43,8 @@ void dcsr_i_cuda_part_collect(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_part
 /* multi_traverse_cuda.c: dcsr_multi_traverse() on GPUs, with arguments that have been checked. */
 struct dcsr_i_multi_cost;
 typedef dcsr_status dcsr_i_multi_traverse(int32_t *level, dcsr_traverse_result *result, dcsr_multi_view *A,
-                                          uint64_t n, const uint64_t *sources,
-                                          struct dcsr_i_multi_cost *cost, bool timed);
+                                          uint64_t n, const uint64_t *sources, struct dcsr_i_multi_cost *cost,
+                                          bool timed);
 dcsr_i_multi_traverse dcsr_i_cuda_multi_traverse;
 
 #ifdef __cplusplus

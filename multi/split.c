@@ -2,7 +2,7 @@
  *
  * Each thread counts its share of the entries by part, then packs them behind those of the threads before it, so that
  * entries of a part stay in their order. Where there is one part, its store packs them as it always does. */
-#include "multi/multi_data.h"
+#include "multi/split_cuda.h"
 
 enum { MOST_THREADS = 64, LEAST_CAPACITY = 64, FEW_PARTS = 8 };
 
@@ -11,7 +11,7 @@ typedef struct share {
     uint64_t of[DCSR_MAX_DEVICES]; /* entries; then where the next one goes */
     uint64_t first_key[DCSR_MAX_DEVICES], last_key[DCSR_MAX_DEVICES];
     bool some[DCSR_MAX_DEVICES], descends[DCSR_MAX_DEVICES]; /* of these keys */
-    uint64_t outside; /* the first entry that is; UINT64_MAX: none */
+    uint64_t outside;                                        /* the first entry that is; UINT64_MAX: none */
 } share;
 
 /* As dcsr_i_owner(); the next comparison need not wait for this one where parts are few. */
@@ -52,7 +52,8 @@ static inline uint64_t word_of(const void *values, size_t size, uint64_t i)
     }
 }
 
-static void pack(const dcsr_i_split *split, share *mine, const dcsr_i_entries *e, uint64_t first, uint64_t end)
+static void pack(const dcsr_i_split *split, share *mine, const dcsr_i_entries *e, uint64_t first,
+                 uint64_t end)
 {
     for (uint64_t i = first; i < end; i++) {
         const uint64_t k = owner_of(split->borders, e->rows[i]), to = mine->of[k]++;
@@ -169,7 +170,7 @@ dcsr_status dcsr_i_split_add(dcsr_i_split *split, const dcsr_multi_matrix *matri
 
 dcsr_status dcsr_i_split_open(dcsr_i_split *split, const dcsr_multi_matrix *matrix, const dcsr_i_entries *e)
 {
-    *split = (dcsr_i_split){.borders = dcsr_i_borders_hold(matrix->row_borders)};
+    split->borders = dcsr_i_borders_hold(matrix->row_borders);
     for (uint64_t k = 0; k < matrix->parts; k++) {
         const uint64_t rows = split->borders->begin[k + 1] - split->borders->begin[k];
         dcsr_status status =
@@ -178,22 +179,34 @@ dcsr_status dcsr_i_split_open(dcsr_i_split *split, const dcsr_multi_matrix *matr
         dcsr_i_split_free(split);
         return status;
     }
-    split->entry_bytes = split->operation[0]->batch.entry_bytes;
+    if (!split->entry_bytes) split->entry_bytes = split->operation[0]->batch.entry_bytes;
     return DCSR_OK;
 }
 
+static void drop(dcsr_i_operation *operation)
+{
+    if (operation && operation->engine->unstage) operation->engine->unstage(operation);
+    dcsr_i_operation_release(operation);
+}
+
+/* NULL in builds without CUDA, which have no chunks. */
+static void (*const drop_chunk)(dcsr_i_operation *) = DCSR_I_IN_CUDA(dcsr_i_cuda_split_drop);
+
 void dcsr_i_split_free(dcsr_i_split *split)
 {
-    if (!split->borders) return;
-    for (uint64_t k = 0; k < split->borders->parts; k++) dcsr_i_operation_release(split->operation[k]);
+    for (dcsr_i_operation *chunk = split->chunks, *next; chunk; chunk = next) {
+        next = chunk->next;
+        drop_chunk(chunk);
+    }
+    for (uint64_t k = 0; split->borders && k < split->borders->parts; k++) drop(split->operation[k]);
     dcsr_i_borders_release(split->borders);
     *split = (dcsr_i_split){.n = split->n, .calls = split->calls, .entry_bytes = split->entry_bytes};
 }
 
 /* ---- At other borders ---- */
 
-/* What a part was to be given, with rows of the whole matrix. Entries of one row have one owner, so that part after part
- * is an order that gives the same as theirs. */
+/* What a part was to be given, with rows of the whole matrix. Entries of one row have one owner, so that part after
+ * part is an order that gives the same as theirs. */
 static void unpack(uint64_t *rows, uint64_t *cols, char *values, const dcsr_i_packed *batch, uint64_t begin)
 {
     const size_t size = batch->value_size;
@@ -227,7 +240,7 @@ dcsr_status dcsr_i_split_again(dcsr_i_split *split, dcsr_multi_matrix *matrix)
                               .rows = rows,
                               .cols = cols,
                               .values = size ? values : NULL};
-    dcsr_i_split again;
+    dcsr_i_split again = {.entry_bytes = split->entry_bytes};
     dcsr_status status = dcsr_i_split_open(&again, matrix, &e);
     if (status == DCSR_OK) {
         status = dcsr_i_split_add(&again, matrix, &e);

@@ -60,8 +60,7 @@ static dcsr_status take(void *user, uint64_t k)
     const dcsr_desc replace = {.replace = true};
     dcsr_vector *label = dcsr_i_multi_part_of(s->label, k), *near = dcsr_i_multi_part_of(s->near, k),
                 *changed = dcsr_i_multi_part_of(s->changed, k), *less = dcsr_i_multi_part_of(s->less, k);
-    dcsr_status status =
-        dcsr_vector_ewise_mult(less, NULL, NULL, binary(DCSR_BINARY_LT), near, label, NULL);
+    dcsr_status status = dcsr_vector_ewise_mult(less, NULL, NULL, binary(DCSR_BINARY_LT), near, label, NULL);
     if (!status) status = dcsr_vector_assign(changed, less, NULL, near, NULL, &replace);
     if (status) return status;
     return dcsr_vector_assign(label, NULL, binary(DCSR_BINARY_MIN), changed, NULL, NULL);

@@ -149,9 +149,9 @@ static bool is_staged(const dcsr_matrix *matrix, const dcsr_i_entries *e)
 
 static dcsr_status pack_large(const dcsr_matrix *matrix, dcsr_i_operation *operation, const dcsr_i_entries *e)
 {
-    int threads = dcsr_i_threads(matrix->context, e->n);
-    if (is_staged(matrix, e)) return matrix->engine->stage(operation, e, threads);
-    return dcsr_i_entries_pack(operation, e, threads);
+    if (is_staged(matrix, e))
+        return matrix->engine->stage(operation, e, dcsr_i_entries_threads(matrix->context, e->n));
+    return dcsr_i_entries_pack(operation, e, dcsr_i_threads(matrix->context, e->n));
 }
 
 static void discard(const dcsr_matrix *matrix, dcsr_i_operation *operation)
@@ -262,8 +262,8 @@ dcsr_status dcsr_i_matrix_change_packed(dcsr_matrix *matrix, dcsr_i_operation *o
     operation->matrix = matrix->serial;
     operation->batch.sealed = true;
     if (agreement) operation->agreement = *agreement;
-    dcsr_i_set_aside before = dcsr_i_use_set_aside(operation->kind == DCSR_I_REMOVE ? DCSR_I_HALF_SET_ASIDE
-                                                                                    : DCSR_I_NOT_SET_ASIDE);
+    dcsr_i_set_aside before =
+        dcsr_i_use_set_aside(operation->kind == DCSR_I_REMOVE ? DCSR_I_HALF_SET_ASIDE : DCSR_I_NOT_SET_ASIDE);
     pthread_mutex_lock(&matrix->queue.lock);
     status = submit(matrix, operation, ticket, &here);
     pthread_mutex_unlock(&matrix->queue.lock);

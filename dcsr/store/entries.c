@@ -140,6 +140,12 @@ unsigned dcsr_i_entries_pack_slice(uint64_t *keys, char *values, const dcsr_i_pa
     return pack_keys(keys, 2, batch, e, first, end);
 }
 
+int dcsr_i_entries_threads(const dcsr_context *context, uint64_t n)
+{
+    const int threads = dcsr_i_threads(context, n), most = (context->threads + 1) / 2;
+    return threads < most ? threads : most;
+}
+
 dcsr_status dcsr_i_entries_pack(dcsr_i_operation *operation, const dcsr_i_entries *e, int threads)
 {
     dcsr_i_packed *batch = &operation->batch;

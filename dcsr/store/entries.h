@@ -37,6 +37,10 @@ dcsr_status dcsr_i_entries_operation(dcsr_i_operation **operation, dcsr_matrix *
                                      const dcsr_i_entries *e, uint64_t rows, uint64_t cols);
 /* Gives an operation room for `capacity` entries, of which it has fewer now. */
 dcsr_status dcsr_i_entries_room(dcsr_i_operation *operation, uint64_t capacity);
+/* The threads that bring so many entries to a device. The worker needs a core beside those that pack: OpenMP's spin for
+ * milliseconds after they have worked, and with one thread more than there are cores, somebody would wait for as long.
+ * Half of the context's threads pack about as much as the link takes. */
+int dcsr_i_entries_threads(const dcsr_context *context, uint64_t n);
 /* Appends the entries to the operation, which has room for them or none yet; INDEX_OUT_OF_RANGE names the
  * first that lies outside, and none is appended then. */
 dcsr_status dcsr_i_entries_pack(dcsr_i_operation *operation, const dcsr_i_entries *e, int threads);

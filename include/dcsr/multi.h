@@ -110,6 +110,16 @@ DCSR_API dcsr_status dcsr_multi_matrix_insert(dcsr_multi_matrix *matrix, uint64_
                                               const uint64_t *cols, const void *values, dcsr_ticket **ticket);
 DCSR_API dcsr_status dcsr_multi_matrix_remove(dcsr_multi_matrix *matrix, uint64_t n, const uint64_t *rows,
                                               const uint64_t *cols, dcsr_ticket **ticket);
+/* The same with arrays in the memory of one of the GPUs, read in the order of a stream of the caller's on it, as by
+ * dcsr_matrix_insert_device(): that GPU splits them, and the others get their shares straight from it. An entry out of
+ * range is reported by the ticket, or by dcsr_multi_matrix_wait(). Errors: also INVALID_ARGUMENT (an array that is not
+ * in the memory of one of the devices, or in that of another one than rows; the devices are none), NOT_BUILT. */
+DCSR_API dcsr_status dcsr_multi_matrix_insert_device(dcsr_multi_matrix *matrix, uint64_t n,
+                                                     const uint64_t *rows, const uint64_t *cols,
+                                                     const void *values, void *stream, dcsr_ticket **ticket);
+DCSR_API dcsr_status dcsr_multi_matrix_remove_device(dcsr_multi_matrix *matrix, uint64_t n,
+                                                     const uint64_t *rows, const uint64_t *cols, void *stream,
+                                                     dcsr_ticket **ticket);
 /* Moves borders so that parts have equally many entries; the matrix does so itself where one has a quarter more than
  * its share. Readers go on with the parts that they have. Cost: a copy of the entries that change their device, and of
  * the parts that lose or get some; memory for these meanwhile. */

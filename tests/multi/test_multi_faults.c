@@ -343,7 +343,7 @@ static void lose_device(long after)
         status = give(s.matrix, &b);
         if (status == DCSR_OK) note(&s.model, &b);
     }
-    cr_assert_eq(status, DCSR_ERROR_DEVICE);
+    cr_assert_eq(status, DCSR_ERROR_DEVICE, "%d: %s", (int)status, dcsr_thread_error());
     cr_assert(test_says("device 1 (cuda:1)"), "%s", dcsr_thread_error());
     expect_others(held, &before);
     /* There are no further changes and no views of them, and each says why. */

@@ -281,9 +281,8 @@ Test(multi_products, memory_gone_leaves_all_as_it_was)
         for (long n = 0; status != DCSR_OK; n++) {
             cr_assert_lt(n, 2000);
             assert_equal(&w);
-            dcsr_desc desc = {.transpose_a = kind == 1,
-                              .transpose_b = kind == 3,
-                              .device = test_device_of_auto()};
+            dcsr_desc desc = {
+                .transpose_a = kind == 1, .transpose_b = kind == 3, .device = test_device_of_auto()};
             dcsr_i_fail_allocations_after(n);
             status = kind < 2 ? dcsr_multi_mxv(w.many, u.many, NULL, semiring, p.multi, u.many, &desc, NULL)
                               : dcsr_multi_vxm(w.many, u.many, NULL, semiring, u.many, p.multi, &desc, NULL);

@@ -1,5 +1,5 @@
-/* test_multi_traverse.c: searches on several devices from several vertices, beside those of one device, and devices that
- * are lost meanwhile. */
+/* test_multi_traverse.c: searches on several devices from several vertices, beside those of one device, and devices
+ * that are lost meanwhile. */
 #include "tests/support/support_multi.h"
 #include <dcsr/generate.h>
 #include <dcsr/mxv.h>
@@ -20,10 +20,12 @@ typedef struct both {
     uint64_t n;
 } both;
 
-/* Few rows have most entries, and parts so begin anywhere in a word of bits. */
+/* Few rows have most entries, so that parts begin anywhere in a word of bits. The one device is the cpu. */
 static both open_both(test_random *random, int devices, uint64_t n, size_t edges)
 {
-    both g = {.context = test_context(2), .n = n};
+    both g = {.n = n};
+    TEST_OK(
+        dcsr_context_create(&g.context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 2}));
     g.matrix = test_matrix(g.context, DCSR_PATTERN, n, n, DCSR_POLICY_LAST);
     uint64_t *row = test_allocate(edges, sizeof *row), *col = test_allocate(edges, sizeof *col);
     for (size_t i = 0; i < edges; i++) {
@@ -141,9 +143,15 @@ static void multiply_and_lose(long operations)
     close_both(&g);
 }
 
-#define LOST(n)                                                        \
-    Test(multi_traverse, loses_a_device_after_##n) { search_and_lose(n); } \
-    Test(multi_traverse, product_loses_a_device_after_##n) { multiply_and_lose(n); }
+#define LOST(n)                                            \
+    Test(multi_traverse, loses_a_device_after_##n)         \
+    {                                                      \
+        search_and_lose(n);                                \
+    }                                                      \
+    Test(multi_traverse, product_loses_a_device_after_##n) \
+    {                                                      \
+        multiply_and_lose(n);                              \
+    }
 LOST(0)
 LOST(4)
 LOST(9)

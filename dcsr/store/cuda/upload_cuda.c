@@ -141,13 +141,8 @@ static dcsr_status stage(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation
     return status;
 }
 
-/* The worker needs a core beside the threads that pack: OpenMP's spin for milliseconds after they have
- * worked, and with one thread more than there are cores, somebody would wait for as long. Half of the
- * context's threads pack about as much as the link takes. */
 dcsr_status dcsr_i_cuda_stage_entries(dcsr_i_operation *operation, const dcsr_i_entries *e, int threads)
 {
-    const int most = (operation->context->threads + 1) / 2;
-    if (threads > most) threads = most;
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(operation->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_expect_entries(operation, e->n);
