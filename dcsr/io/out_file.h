@@ -1,8 +1,8 @@
 /* out_file.h: a file that appears whole or not at all (internal).
  *
  * What is written is gathered in a buffer, compressed when the name ends in .gz, and written to a file in the
- * target's folder that has no name, or where the file system cannot do that a temporary one; dcsr_i_output_close() makes
- * it durable and puts it in place. A failure on the way is kept
+ * target's folder that has no name, or where the file system cannot do that a temporary one; dcsr_i_output_close()
+ * makes it durable and puts it in place. A failure on the way is kept
  * and reported then; what is printed after it goes nowhere. A stream (a pipe, a device, /dev/stdout and its
  * kin) is written straight. */
 #ifndef DCSR_OUT_FILE_H

@@ -27,8 +27,8 @@ void program_end(void);
 __attribute__((format(printf, 1, 2))) program_result program_run(const char *format, ...);
 void program_free(program_result *result);
 
-/* Starts `dcsr ARGUMENTS` by a shell that it replaces, with its output in the files `out` and `err` of the folder; waits
- * for it: its exit status, or 1000 + the signal that ended it. */
+/* Starts `dcsr ARGUMENTS` by a shell that it replaces, with its output in the files `out` and `err` of the folder;
+ * waits for it: its exit status, or 1000 + the signal that ended it. */
 __attribute__((format(printf, 1, 2))) pid_t program_start(const char *format, ...);
 int program_wait(pid_t process);
 
