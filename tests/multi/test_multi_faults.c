@@ -11,15 +11,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ROWS = 150, COLS = 170, BATCH = 200, PARTS = 3 };
+enum { ROWS = 150, COLS = 170, BATCH = 200 };
 
 TestSuite(multi_faults, .init = set_devices);
 
 static dcsr_multi *open_devices(void)
 {
     dcsr_multi *devices;
-    TEST_OK(dcsr_multi_create(&devices, TEST_EMULATOR ? "cuda:0-2" : "cpu:3",
-                              &(dcsr_multi_options){.threads = 2}));
+    const char *text = TEST_EMULATOR                               ? "cuda:0-2"
+                       : test_device_of_auto() == DCSR_DEVICE_CUDA ? "cuda:all"
+                                                                   : "cpu:3";
+    TEST_OK(dcsr_multi_create(&devices, text, &(dcsr_multi_options){.threads = 2}));
     return devices;
 }
 
@@ -41,7 +43,9 @@ static void expect_part(dcsr_multi_view *view, uint64_t k, const oracle *model)
 
 static void expect_view(dcsr_multi_view *view, const oracle *model)
 {
-    for (uint64_t k = 0; k < PARTS; k++) expect_part(view, k, model);
+    dcsr_multi_view_info info;
+    TEST_OK(dcsr_multi_view_get_info(view, &info));
+    for (uint64_t k = 0; k < info.parts; k++) expect_part(view, k, model);
 }
 
 static void expect(dcsr_multi_matrix *matrix, const oracle *model)
@@ -256,7 +260,7 @@ Test(multi_faults, a_device_without_memory_holds_up_no_later_batch)
 
 /* ---- A device that is lost ---- */
 
-enum { LOST = 1 };
+enum { LOST = 1, PARTS = 3 };
 
 /* The rows of a device that works, one by one. */
 static void expect_rows(dcsr_multi_view *view, uint64_t k, const oracle *model)
