@@ -63,7 +63,7 @@ SUITE_FILES := $(call files,tests,test_*.c)
 # the host alone.
 HOST_SUITES := test_amg_setup test_amg_solve test_amg_ways test_amg_calls test_amg_update \
                 test_portfolio_cpu
-SIMT_SUITES := $(filter-out test_store_% test_catalog test_cli_store test_cli_help $(HOST_SUITES), \
+SIMT_SUITES := $(filter-out test_store_% test_catalog test_cli_store test_cli_help test_cli_signals $(HOST_SUITES), \
                  $(notdir $(basename $(SUITE_FILES))))
 # Of these, without a device there is nothing to test: builds without CUDA leave them out.
 DEVICE_SUITES := $(filter test_prim %_device,$(notdir $(basename $(SUITE_FILES))))

@@ -259,8 +259,8 @@ error_t cli_op_take(cli_state *cli, int key, const char *value);
 int cli_rhs_make(cli_state *cli, dcsr_dense *b, const char *name, uint64_t rows);
 void cli_rhs_free(dcsr_dense *b, const char *name);
 
-/* Output files (files.c): the library writes them under a temporary name and renames them when they are
- * complete; pipes and devices are written directly. */
+/* Output files (files.c): the library puts them in place when they are complete; pipes and devices are written
+ * directly. */
 
 /* Writes a matrix to a file ("-": standard output) and reports that, unless it went to standard output;
  * `names`, instead of the numbers of vertices, may be NULL; `version` is that of a stored one, else 0. */

@@ -163,17 +163,19 @@ void dcsr_follower_destroy(dcsr_follower *f)
 static dcsr_status apply(dcsr_follower *f, dcsr_i_change *change)
 {
     const dcsr_i_follow_kind *kind = f->kind;
-    const uint64_t place = dcsr_i_links_find(&f->links, change->from, change->to);
-    const bool there = place != UINT64_MAX && f->links.way[place] & DCSR_I_LINK_OUT;
+    dcsr_i_links *links = &f->links;
+    const uint64_t place = dcsr_i_links_place(links, change->from, change->to);
+    const int way = dcsr_i_links_is_at(links, place, change->from, change->to) ? links->way[place] : 0;
+    const bool there = way & DCSR_I_LINK_OUT;
     /* One of several entries of a position says nothing new. */
     if (there == (change->kind == DCSR_I_INSERTED)) return DCSR_OK;
-    change->marked = place != UINT64_MAX && f->links.way[place] & DCSR_I_LINK_MARK;
-    if (there && kind->weighted) change->old = f->links.out[place];
+    change->marked = way & DCSR_I_LINK_MARK;
+    if (there && kind->weighted) change->old = links->out[place];
     if (change->kind == DCSR_I_REMOVED) {
-        change->link = dcsr_i_links_remove(&f->links, change->from, change->to);
+        change->link = dcsr_i_links_remove(links, change->from, change->to, place);
     } else {
         dcsr_status status =
-            dcsr_i_links_insert(&f->links, change->from, change->to, change->weight, &change->link);
+            dcsr_i_links_insert(links, change->from, change->to, place, change->weight, &change->link);
         if (status) return status;
     }
     if (kind->after && !f->anew) kind->after(f, change);

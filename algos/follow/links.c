@@ -131,37 +131,30 @@ static dcsr_status make_room_for(dcsr_i_links *l, uint32_t u, uint32_t v)
 
 /* ---- Single edges ---- */
 
-/* Where v stands in u's row, or would. */
-static uint64_t lower_bound(const dcsr_i_links *l, uint32_t u, uint32_t v)
+/* By halving what is left whatever is found, so that no branch depends on that. */
+uint64_t dcsr_i_links_place(const dcsr_i_links *l, uint32_t u, uint32_t v)
 {
-    uint64_t low = l->row[u].begin, high = low + l->row[u].length;
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (l->end[middle] < v)
-            low = middle + 1;
-        else
-            high = middle;
+    const uint32_t *low = l->end + l->row[u].begin;
+    uint64_t left = l->row[u].length;
+    while (left > 1) {
+        const uint64_t half = left / 2;
+        low += low[half - 1] < v ? half : 0;
+        left -= half;
     }
-    return low;
-}
-
-static bool is_at(const dcsr_i_links *l, uint64_t place, uint32_t u, uint32_t v)
-{
-    return place < l->row[u].begin + l->row[u].length && l->end[place] == v;
+    return (uint64_t)(low - l->end) + (left && *low < v);
 }
 
 uint64_t dcsr_i_links_find(const dcsr_i_links *l, uint32_t u, uint32_t v)
 {
-    const uint64_t place = lower_bound(l, u, v);
-    return is_at(l, place, u, v) ? place : UINT64_MAX;
+    const uint64_t place = dcsr_i_links_place(l, u, v);
+    return dcsr_i_links_is_at(l, place, u, v) ? place : UINT64_MAX;
 }
 
-/* One of the two sides of an edge; there is room. Whether there was no link. */
-static bool put(dcsr_i_links *l, uint32_t u, uint32_t v, int way, double weight)
+/* One of the two sides of an edge, at this place of the row; there is room. Whether there was no link. */
+static bool put(dcsr_i_links *l, uint32_t u, uint32_t v, uint64_t place, int way, double weight)
 {
     dcsr_i_link_row *row = &l->row[u];
-    const uint64_t place = lower_bound(l, u, v);
-    const bool fresh = !is_at(l, place, u, v);
+    const bool fresh = !dcsr_i_links_is_at(l, place, u, v);
     if (fresh) {
         copy_places(l, place + 1, l, place, row->begin + row->length - place);
         row->length++;
@@ -176,11 +169,9 @@ static bool put(dcsr_i_links *l, uint32_t u, uint32_t v, int way, double weight)
     return fresh;
 }
 
-static bool drop(dcsr_i_links *l, uint32_t u, uint32_t v, int way)
+static bool drop(dcsr_i_links *l, uint32_t u, uint32_t v, uint64_t place, int way)
 {
     dcsr_i_link_row *row = &l->row[u];
-    const uint64_t place = dcsr_i_links_find(l, u, v);
-    if (place == UINT64_MAX || !(l->way[place] & way)) return false;
     l->way[place] &= (unsigned char)~way;
     if (l->way[place] & (DCSR_I_LINK_OUT | DCSR_I_LINK_IN)) return false;
     copy_places(l, place, l, place + 1, row->begin + row->length - place - 1);
@@ -190,19 +181,21 @@ static bool drop(dcsr_i_links *l, uint32_t u, uint32_t v, int way)
     return true;
 }
 
-dcsr_status dcsr_i_links_insert(dcsr_i_links *l, uint32_t from, uint32_t to, double weight, bool *first)
+dcsr_status dcsr_i_links_insert(dcsr_i_links *l, uint32_t from, uint32_t to, uint64_t place, double weight,
+                                bool *first)
 {
-    dcsr_status status = make_room_for(l, from, to);
+    const uint64_t index = place - l->row[from].begin;
+    dcsr_status status = make_room_for(l, from, to); /* which may move the row */
     if (status) return status;
-    *first = put(l, from, to, DCSR_I_LINK_OUT, weight);
-    if (!l->only_out) put(l, to, from, DCSR_I_LINK_IN, weight);
+    *first = put(l, from, to, l->row[from].begin + index, DCSR_I_LINK_OUT, weight);
+    if (!l->only_out) put(l, to, from, dcsr_i_links_place(l, to, from), DCSR_I_LINK_IN, weight);
     return DCSR_OK;
 }
 
-bool dcsr_i_links_remove(dcsr_i_links *l, uint32_t from, uint32_t to)
+bool dcsr_i_links_remove(dcsr_i_links *l, uint32_t from, uint32_t to, uint64_t place)
 {
-    bool last = drop(l, from, to, DCSR_I_LINK_OUT);
-    if (!l->only_out) last |= drop(l, to, from, DCSR_I_LINK_IN);
+    bool last = drop(l, from, to, place, DCSR_I_LINK_OUT);
+    if (!l->only_out) last |= drop(l, to, from, dcsr_i_links_place(l, to, from), DCSR_I_LINK_IN);
     return last;
 }
 

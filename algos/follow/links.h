@@ -43,14 +43,20 @@ void dcsr_i_links_free(dcsr_i_links *links);
 /* More vertices, without edges. On failure nothing has changed. */
 dcsr_status dcsr_i_links_grow(dcsr_i_links *links, uint64_t vertices);
 
-/* Adds the edge from -> to, or gives it another weight. *first tells whether the vertices had no edge before. On
- * failure nothing has changed. */
-dcsr_status dcsr_i_links_insert(dcsr_i_links *links, uint32_t from, uint32_t to, double weight, bool *first);
-/* Removes it, if it is there; whether the vertices have lost their last edge. */
-bool dcsr_i_links_remove(dcsr_i_links *links, uint32_t from, uint32_t to);
-
-/* The place of the link from u to v, or UINT64_MAX. */
+/* The place at which the link from u to v stands, or would; whether it does; its place, or UINT64_MAX. */
+uint64_t dcsr_i_links_place(const dcsr_i_links *links, uint32_t u, uint32_t v);
+static inline bool dcsr_i_links_is_at(const dcsr_i_links *links, uint64_t place, uint32_t u, uint32_t v)
+{
+    return place < links->row[u].begin + links->row[u].length && links->end[place] == v;
+}
 uint64_t dcsr_i_links_find(const dcsr_i_links *links, uint32_t u, uint32_t v);
+
+/* Adds the edge from -> to, or gives it another weight; `place` is that of the link (dcsr_i_links_place). *first tells
+ * whether the vertices had no edge before. On failure nothing has changed. */
+dcsr_status dcsr_i_links_insert(dcsr_i_links *links, uint32_t from, uint32_t to, uint64_t place,
+                                double weight, bool *first);
+/* Removes it, which is there; whether the vertices have lost their last edge. */
+bool dcsr_i_links_remove(dcsr_i_links *links, uint32_t from, uint32_t to, uint64_t place);
 
 /* Asks for what is about to be read, so that memory is waited for many times at once: first of where a row is, then of
  * its beginning. */

@@ -144,8 +144,9 @@ static void put_bfs(cli_report *report, const graph_task *t)
 
 static dcsr_status compute_sssp(graph_task *t)
 {
-    return dcsr_sssp(t->answer[0], &t->result.sssp, t->view, t->source,
-                     &(dcsr_sssp_options){.delta = graph_given.delta});
+    const dcsr_sssp_options options = {.delta = graph_given.delta};
+    if (t->on_parts) return dcsr_multi_sssp(t->answer[0], &t->result.sssp, t->on_parts, t->source, &options);
+    return dcsr_sssp(t->answer[0], &t->result.sssp, t->view, t->source, &options);
 }
 
 static void put_sssp(cli_report *report, const graph_task *t)
@@ -230,8 +231,9 @@ static void rank_components(double *score, const graph_task *t)
 static dcsr_status compute_triangles(graph_task *t)
 {
     const dcsr_graph_options options = known();
-    const bool each = graph_given.out || graph_given.top || graph_given.plot;
-    return dcsr_triangles(each ? t->answer[0] : NULL, &t->result.triangles, t->view, &options);
+    uint64_t *of = graph_given.out || graph_given.top || graph_given.plot ? t->answer[0] : NULL;
+    if (t->on_parts) return dcsr_multi_triangles(of, &t->result.triangles, t->on_parts, &options);
+    return dcsr_triangles(of, &t->result.triangles, t->view, &options);
 }
 
 static void put_triangles(cli_report *report, const graph_task *t)
@@ -413,12 +415,12 @@ const cli_command cli_bfs_command = COMMAND_ALSO_ON_SEVERAL(
     "Examples:\n  dcsr bfs rmat:16,16 --source 7\n"
     "  dcsr bfs graphs#web --source example.org --out levels.tsv\n");
 
-const cli_command cli_sssp_command =
-    COMMAND(sssp, "Shortest paths from a vertex",
-            "The least sum of values along entries from row to column, from the source to each vertex; an "
-            "entry of a pattern counts 1. Values may be negative: if they add up to less than 0 along a "
-            "cycle, a vertex on it is reported, and what it leads to is at -inf.\n\n"
-            "Example:\n  dcsr sssp roads.mtx --source 7 --out distances.tsv\n");
+const cli_command cli_sssp_command = COMMAND_ALSO_ON_SEVERAL(
+    sssp, "Shortest paths from a vertex",
+    "The least sum of values along entries from row to column, from the source to each vertex; an "
+    "entry of a pattern counts 1. Values may be negative: if they add up to less than 0 along a "
+    "cycle, a vertex on it is reported, and what it leads to is at -inf.\n\n"
+    "Example:\n  dcsr sssp roads.mtx --source 7 --out distances.tsv\n");
 
 const cli_command cli_pagerank_command = COMMAND_ALSO_ON_SEVERAL(
     pagerank, "PageRank: where a random walk along edges is",
@@ -445,11 +447,11 @@ const cli_command cli_scc_command =
             "Vertices that lead to each other. A component is named after its least vertex.\n\n"
             "Example:\n  dcsr scc rmat:16,4 --top 5\n");
 
-const cli_command cli_triangles_command =
-    COMMAND(triangles, "Count triangles",
-            "Three vertices with an edge, of any direction, between each two. With --out or --top, also in "
-            "how many each vertex is.\n\n"
-            "Example:\n  dcsr triangles rmat:14,8 --top 5\n");
+const cli_command cli_triangles_command = COMMAND_ALSO_ON_SEVERAL(
+    triangles, "Count triangles",
+    "Three vertices with an edge, of any direction, between each two. With --out or --top, also in "
+    "how many each vertex is.\n\n"
+    "Example:\n  dcsr triangles rmat:14,8 --top 5\n");
 
 const cli_command cli_clustering_command =
     COMMAND(clustering, "Local clustering coefficients",

@@ -1,4 +1,8 @@
-/* out_file.c: a file that appears whole or not at all. */
+/* out_file.c: a file that appears whole or not at all.
+ *
+ * Where the file system can, it has no name (O_TMPFILE) until it is complete, so that nothing is left of it when the
+ * process is killed; else it has a temporary one. A file that is there can only be replaced by one that has a name, so
+ * for that it gets one at the very end. */
 #include "dcsr/io/out_file.h"
 #include "dcsr/base/alloc.h"
 #include "dcsr/base/error.h"
@@ -13,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_TRIES = 100, GZIP_MEMORY = 8 };
+enum { MOST_TRIES = 100, GZIP_MEMORY = 8, DESCRIBED = 40 };
 
 static dcsr_status io_error(const dcsr_i_output *out, const char *what)
 {
@@ -53,20 +57,62 @@ static dcsr_status find_target(dcsr_i_output *out, struct stat *old, bool *exist
     return DCSR_OK;
 }
 
-/* A new file beside the target, under a name that no other thread or process uses. */
-static dcsr_status make_temporary(dcsr_i_output *out)
+static void folder_of(char folder[PATH_MAX], const char *path)
+{
+    strcpy(folder, path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = 0;
+    else
+        strcpy(folder, ".");
+}
+
+/* What stands for the open file in the folder of all that are open, by which it can be linked. */
+static void describe(char text[DESCRIBED], int descriptor)
+{
+    snprintf(text, DESCRIBED, "/proc/self/fd/%d", descriptor);
+}
+
+static atomic_bool names_wanted;
+
+void dcsr_i_output_use_names(bool use)
+{
+    atomic_store(&names_wanted, use);
+}
+
+/* A new file in the target's folder without a name; false where that cannot be, or it could not be given one. */
+static bool make_nameless(dcsr_i_output *out)
+{
+    char folder[PATH_MAX], open_file[DESCRIBED];
+    if (atomic_load(&names_wanted)) return false;
+    folder_of(folder, out->target);
+    out->descriptor = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    if (out->descriptor < 0) return false;
+    describe(open_file, out->descriptor);
+    if (access(open_file, F_OK) == 0) return true;
+    close(out->descriptor);
+    return false;
+}
+
+/* Gives it a name that no other thread or process uses: makes it, or links what is open. */
+static dcsr_status make_temporary(dcsr_i_output *out, bool is_open)
 {
     static atomic_uint serial;
+    char open_file[DESCRIBED];
+    describe(open_file, out->descriptor);
     for (int tries = 0; tries < MOST_TRIES; tries++) {
         int length = snprintf(out->temporary, sizeof out->temporary, "%s.%ld-%u.tmp", out->target,
                               (long)getpid(), atomic_fetch_add(&serial, 1));
         errno = ENAMETOOLONG;
         if (length < 0 || (size_t)length >= sizeof out->temporary) break;
-        out->descriptor = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (out->descriptor >= 0) return DCSR_OK;
+        const int made = is_open ? linkat(AT_FDCWD, open_file, AT_FDCWD, out->temporary, AT_SYMLINK_FOLLOW)
+                                 : open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (made >= 0 && !is_open) out->descriptor = made;
+        if (made >= 0) return DCSR_OK;
         if (errno != EEXIST) break;
     }
-    return io_error(out, "written");
+    *out->temporary = '\0';
+    return io_error(out, is_open ? "put in place" : "written");
 }
 
 /* With the mode of the file that it will replace. */
@@ -75,7 +121,7 @@ static dcsr_status open_temporary(dcsr_i_output *out)
     struct stat old;
     bool exists;
     DCSR_TRY(find_target(out, &old, &exists));
-    DCSR_TRY(make_temporary(out));
+    if (!make_nameless(out)) DCSR_TRY(make_temporary(out, false));
     if (exists && fchmod(out->descriptor, old.st_mode & 07777) != 0) out->status = io_error(out, "written");
     return DCSR_OK;
 }
@@ -182,16 +228,21 @@ void dcsr_i_output_put(dcsr_i_output *out, const void *bytes, size_t length)
 static void sync_folder(const char *path)
 {
     char folder[PATH_MAX];
-    strcpy(folder, path);
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        slash[slash == folder] = 0;
-    else
-        strcpy(folder, ".");
+    folder_of(folder, path);
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) return;
     fsync(descriptor);
     close(descriptor);
+}
+
+/* A file without a name gets the target's, where there is no such file, or one by which it can replace that. */
+static dcsr_status give_name(dcsr_i_output *out)
+{
+    char open_file[DESCRIBED];
+    if (*out->temporary) return DCSR_OK;
+    describe(open_file, out->descriptor);
+    if (linkat(AT_FDCWD, open_file, AT_FDCWD, out->target, AT_SYMLINK_FOLLOW) == 0) return DCSR_OK;
+    return errno == EEXIST ? make_temporary(out, true) : io_error(out, "put in place");
 }
 
 dcsr_status dcsr_i_output_close(dcsr_i_output *out)
@@ -200,11 +251,12 @@ dcsr_status dcsr_i_output_close(dcsr_i_output *out)
     dcsr_status status = out->status;
     const bool replaces = !out->straight;
     if (replaces && status == DCSR_OK && fsync(out->descriptor) != 0) status = io_error(out, "written");
+    if (replaces && status == DCSR_OK) status = give_name(out);
     if (close(out->descriptor) != 0 && status == DCSR_OK) status = io_error(out, "written");
-    if (replaces && status == DCSR_OK && rename(out->temporary, out->target) != 0)
+    if (*out->temporary && status == DCSR_OK && rename(out->temporary, out->target) != 0)
         status = io_error(out, "put in place");
     if (replaces && status == DCSR_OK) sync_folder(out->target);
-    if (replaces && status != DCSR_OK) unlink(out->temporary);
+    if (*out->temporary && status != DCSR_OK) unlink(out->temporary);
     release(out);
     return status;
 }

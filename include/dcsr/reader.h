@@ -172,7 +172,7 @@ DCSR_API dcsr_status dcsr_coo_read_buffer(dcsr_coo *coo, dcsr_context *context, 
                                           const char *text, size_t length, const dcsr_read_options *options);
 
 /* Writes a matrix as .mtx (general) or an edge list (tabs, commas for .csv), compressed if the name ends in
- * .gz, through a temporary file that is renamed when it is complete and on the disk, so that a failure leaves
+ * .gz, in a file that gets its name when it is complete and on the disk, so that a failure leaves
  * what was there before. Reading it back gives the same triples, bit for bit, with these exceptions: of a NaN
  * only the sign is kept, integers and bool come back as int64, fp32 as fp64, values of edge lists always as
  * fp64, and an edge list does not tell its dimensions. A stream (a pipe, a device, /dev/stdout, /dev/fd/N) is

@@ -74,6 +74,15 @@ Test(cli_several, searches_and_components_are_those_of_one_device)
             assert_same(c, command, found);
             assert_same_file("one.tsv", "several.tsv");
         }
+        static const char *const near[] = {"reached", NULL}, *const counted[] = {"triangles", NULL};
+        program_write_file("roads.el", "0 1 2.5\n1 2 1\n0 2 7\n2 3 0.25\n4 5 1\n3 0 1\n");
+        assert_same(c, "sssp roads.el --source 0", near);
+        assert_same_file("one.tsv", "several.tsv");
+        assert_same(c, "sssp rmat:7,4 --source 3", near);
+        assert_same_file("one.tsv", "several.tsv");
+        assert_same(c, "triangles rmat:7,8 --top 3", counted);
+        assert_same_file("one.tsv", "several.tsv");
+        assert_same(c, "triangles roads.el", counted);
         assert_same(c, "bfs path:9 --source 0 --repeat 1", searched);
         assert_same_file("one.tsv", "several.tsv");
     }

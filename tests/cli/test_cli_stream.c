@@ -15,44 +15,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char program[PATH_MAX];
-
 static void begin(void)
 {
-    const char *named = getenv("DCSR_PROGRAM");
-    cr_assert(realpath(named ? named : "build/dcsr", program));
     setenv("DCSR_DEVICE", "cpu", 1);
     program_begin();
 }
 
 TestSuite(cli_stream, .init = begin, .fini = program_end, .timeout = 300);
 
-/* Starts `dcsr ARGUMENTS` by a shell that it replaces, with its output in `out` and `err`. */
-__attribute__((format(printf, 1, 2))) static pid_t start(const char *format, ...)
-{
-    char line[1000] = "exec \"$0\" ";
-    va_list arguments;
-    pid_t process;
-    va_start(arguments, format);
-    vsnprintf(line + strlen(line), sizeof line - 50, format, arguments);
-    va_end(arguments);
-    strcat(line, " >out 2>err");
-    char *argv[] = {"sh", "-c", line, program, NULL};
-    cr_assert(!posix_spawn(&process, "/bin/sh", NULL, NULL, argv, environ));
-    return process;
-}
-
-/* Its exit status, or 1000 + the signal that ended it. */
-static int end_of(pid_t process)
-{
-    int how;
-    cr_assert(waitpid(process, &how, 0) == process);
-    return WIFEXITED(how) ? WEXITSTATUS(how) : 1000 + WTERMSIG(how);
-}
-
 static void expect_end(pid_t process, int status)
 {
-    const int ended = end_of(process);
+    const int ended = program_wait(process);
     char *err = program_read_file("err");
     cr_assert(ended == status, "it ended with %d: %s", ended, err);
     free(err);
@@ -95,7 +68,7 @@ static void expect_entries(const char *matrix, const char *expected)
 Test(cli_stream, edges_are_in_while_the_pipe_is_open)
 {
     cr_assert(!mkfifo("pipe", 0600));
-    pid_t process = start("--json ingest - --into s#m --durable --every 10 <pipe");
+    pid_t process = program_start("--json ingest - --into s#m --durable --every 10 <pipe");
     const int pipe = open("pipe", O_WRONLY);
     cr_assert(pipe >= 0 && write(pipe, "0 1\n1", 5) == 5);
     wait_for_entries("s#m@live", 1);
@@ -120,7 +93,7 @@ Test(cli_stream, batches_are_cut_by_number)
 Test(cli_stream, versions_are_made_while_it_runs)
 {
     cr_assert(!mkfifo("pipe", 0600));
-    pid_t process = start("--json ingest pipe --into s#m --every 5ms --snapshot-every 20ms");
+    pid_t process = program_start("--json ingest pipe --into s#m --every 5ms --snapshot-every 20ms");
     const int pipe = open("pipe", O_WRONLY);
     cr_assert(pipe >= 0 && write(pipe, "0 1\n", 4) == 4);
     wait_for_entries("s#m", 1);
@@ -135,13 +108,13 @@ Test(cli_stream, versions_are_made_while_it_runs)
 Test(cli_stream, a_signal_ends_it_with_what_was_read)
 {
     cr_assert(!mkfifo("pipe", 0600));
-    pid_t process = start("--json ingest pipe --into s#m --every 1h");
+    pid_t process = program_start("--json ingest pipe --into s#m --every 1h");
     const int pipe = open("pipe", O_WRONLY);
     cr_assert(pipe >= 0 && write(pipe, "0 1\n1 2\n", 8) == 8);
     /* What is in the pipe when it is interrupted has not been read. */
     for (int left = 1; left; store_pause(5)) cr_assert(!ioctl(pipe, FIONREAD, &left));
     kill(process, SIGINT);
-    const int how = end_of(process);
+    const int how = program_wait(process);
     close(pipe);
     cr_assert(how == 1000 + SIGINT);
     char *err = program_read_file("err");
@@ -388,7 +361,7 @@ static int ingest_with_kills(const char *arguments)
     for (int delay = 1;; delay = next_delay(delay)) {
         int how;
         pid_t process =
-            start("--json ingest %s --into s#m --durable --resume --batch 50 --op sum", arguments);
+            program_start("--json ingest %s --into s#m --durable --resume --batch 50 --op sum", arguments);
         store_pause(delay);
         if (waitpid(process, &how, WNOHANG) == process) {
             char *err = program_read_file("err");
@@ -397,7 +370,7 @@ static int ingest_with_kills(const char *arguments)
             return kills;
         }
         kill(process, SIGKILL);
-        end_of(process);
+        program_wait(process);
         kills++;
     }
 }
@@ -430,14 +403,14 @@ Test(cli_stream, a_window_goes_on_after_kills)
     for (int way = 0; way < 2; way++) {
         int how;
         for (int delay = 1;; delay = next_delay(delay)) {
-            pid_t process =
-                start("--json ingest %s --columns 2,3 --time 1 --window 20s --into s#m --durable --resume "
-                      "--batch 10",
-                      way ? "- <edges.log" : "edges.log");
+            pid_t process = program_start(
+                "--json ingest %s --columns 2,3 --time 1 --window 20s --into s#m --durable --resume "
+                "--batch 10",
+                way ? "- <edges.log" : "edges.log");
             store_pause(delay);
             if (waitpid(process, &how, WNOHANG) == process) break;
             kill(process, SIGKILL);
-            end_of(process);
+            program_wait(process);
         }
         char *err = program_read_file("err");
         cr_assert(WIFEXITED(how) && !WEXITSTATUS(how), "%s", err);
@@ -472,7 +445,7 @@ Test(cli_stream, goes_on_in_the_same_text_only)
 Test(cli_stream, a_file_is_followed_when_it_is_rotated_and_truncated)
 {
     program_write_file("a.log", "0 1\n");
-    pid_t process = start("--json ingest a.log --tail --into s#m --durable --every 10ms");
+    pid_t process = program_start("--json ingest a.log --tail --into s#m --durable --every 10ms");
     wait_for_entries("s#m@live", 1);
     append("a.log", "0 2\n0");
     wait_for_entries("s#m@live", 2);
@@ -496,12 +469,12 @@ Test(cli_stream, a_file_is_followed_when_it_is_rotated_and_truncated)
               "%s", err);
     free(err);
     append("a.log", "0 8\n");
-    process = start("--json ingest a.log --tail --into s#m --durable --every 10ms --resume");
+    process = program_start("--json ingest a.log --tail --into s#m --durable --every 10ms --resume");
     wait_for_entries("s#m@live", 8);
     kill(process, SIGKILL);
-    end_of(process);
+    program_wait(process);
     program_write_file("a.log", "1 0\n1 1\n1 2\n1 3\n"); /* another one, meanwhile */
-    process = start("--json ingest a.log --tail --into s#m --durable --every 10ms --resume");
+    process = program_start("--json ingest a.log --tail --into s#m --durable --every 10ms --resume");
     wait_for_entries("s#m@live", 12);
     kill(process, SIGINT);
     expect_end(process, 1000 + SIGINT);
@@ -512,7 +485,7 @@ Test(cli_stream, a_file_is_followed_when_it_is_rotated_and_truncated)
 Test(cli_stream, metrics_and_questions_are_answered)
 {
     cr_assert(!mkfifo("pipe", 0600));
-    pid_t process = start("ingest pipe --metrics m.prom --every 5ms");
+    pid_t process = program_start("ingest pipe --metrics m.prom --every 5ms");
     const int pipe = open("pipe", O_WRONLY);
     char *text = NULL;
     cr_assert(pipe >= 0 && write(pipe, "0 1\n1 2\n", 8) == 8);
@@ -554,7 +527,7 @@ Test(cli_stream, a_store_that_is_filled_can_be_watched)
     program_write_file("a.el", "0 1\n1 2\n");
     PROGRAM_FAILS(1, "no store", "watch s#m --count 1");
     cr_assert(!mkfifo("pipe", 0600));
-    pid_t process = start("--json ingest pipe --into s#m --durable --every 5ms --metrics m.prom");
+    pid_t process = program_start("--json ingest pipe --into s#m --durable --every 5ms --metrics m.prom");
     const int pipe = open("pipe", O_WRONLY);
     cr_assert(pipe >= 0 && write(pipe, "0 1\n", 4) == 4);
     wait_for_entries("s#m@live", 1);

@@ -2,6 +2,7 @@
 #include "tests/support/program.h"
 #include <dirent.h>
 #include <limits.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +108,27 @@ program_result program_run(const char *format, ...)
     free(command);
     free(arguments);
     return result;
+}
+
+pid_t program_start(const char *format, ...)
+{
+    char line[1000] = "exec \"$0\" ", shell[] = "sh", option[] = "-c";
+    va_list arguments;
+    pid_t process;
+    va_start(arguments, format);
+    vsnprintf(line + strlen(line), sizeof line - 50, format, arguments);
+    va_end(arguments);
+    strcat(line, " >out 2>err");
+    char *argv[] = {shell, option, line, program, NULL};
+    cr_assert(!posix_spawn(&process, "/bin/sh", NULL, NULL, argv, environ));
+    return process;
+}
+
+int program_wait(pid_t process)
+{
+    int how;
+    cr_assert(waitpid(process, &how, 0) == process);
+    return WIFEXITED(how) ? WEXITSTATUS(how) : 1000 + WTERMSIG(how);
 }
 
 void program_free(program_result *result)

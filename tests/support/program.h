@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 typedef struct program_result {
     int status; /* exit status; 1000 + number of the signal that ended it */
@@ -25,6 +26,11 @@ void program_end(void);
  * redirected. */
 __attribute__((format(printf, 1, 2))) program_result program_run(const char *format, ...);
 void program_free(program_result *result);
+
+/* Starts `dcsr ARGUMENTS` by a shell that it replaces, with its output in the files `out` and `err` of the folder;
+ * waits for it: its exit status, or 1000 + the signal that ended it. */
+__attribute__((format(printf, 1, 2))) pid_t program_start(const char *format, ...);
+int program_wait(pid_t process);
 
 /* Puts a file into the folder. */
 void program_write_file(const char *name, const char *text);

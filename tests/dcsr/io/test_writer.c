@@ -1,14 +1,17 @@
 /* test_writer.c: what is written, that reading gives it back, and that a failure leaves what was there. */
+#include "dcsr/io/out_file.h"
 #include <dcsr/generate.h>
 #include <dcsr/reader.h>
 #include "tests/support/support.h"
 #include "tests/support/support_files.h"
+#include <fcntl.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 static void check_content(const dcsr_coo *coo, const char *name, const char *content)
 {
@@ -348,8 +351,9 @@ Test(writer, a_full_disk_leaves_the_old_file)
     TEST_OK(dcsr_coo_generate(&coo, context, "rmat:14,16"));
     signal(SIGXFSZ, SIG_IGN);
     static const char *const names[] = {"a.mtx", "a.el.gz"};
-    for (int i = 0; i < 2; i++) {
-        const char *path = test_write_file(names[i], "old", 3);
+    for (int i = 0; i < 4; i++) {
+        const char *path = test_write_file(names[i % 2], "old", 3);
+        dcsr_i_output_use_names(i < 2);
         struct rlimit limit, old;
         getrlimit(RLIMIT_FSIZE, &old);
         limit = old;
@@ -368,6 +372,78 @@ Test(writer, a_full_disk_leaves_the_old_file)
     cr_assert_eq(test_scratch_bytes(context), 0);
     dcsr_context_destroy(context);
     cr_assert_eq(test_remove_files(), 2, "temporary files are left behind");
+}
+
+/* Writes some of a file in another process, which is killed then. */
+static void write_and_die(const char *path, bool names)
+{
+    const pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (!child) {
+        static const char some[DCSR_I_OUTPUT_BUFFER] = "new";
+        dcsr_context *context;
+        dcsr_i_output out;
+        dcsr_i_output_use_names(names);
+        if (dcsr_context_create(&context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU}) ||
+            dcsr_i_output_open(&out, context, path))
+            _exit(1);
+        for (int i = 0; i < 3; i++) dcsr_i_output_put(&out, some, sizeof some);
+        raise(SIGKILL);
+    }
+    int status;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+/* Whether files of the tests' folder can have no name; then nothing but the old file is left. */
+static bool can_be_nameless(void)
+{
+    const int descriptor = open(test_folder, O_WRONLY | O_TMPFILE, 0600);
+    if (descriptor >= 0) close(descriptor);
+    return descriptor >= 0;
+}
+
+Test(writer, a_kill_leaves_the_old_file)
+{
+    const char *path = test_write_file("a.mtx", "old", 3), *new = test_path("b.mtx");
+    for (int i = 0; i < 4; i++) {
+        const bool names = i >= 2 || !can_be_nameless();
+        size_t length;
+        write_and_die(i % 2 ? new : path, names);
+        char *data = test_read_file(path, &length);
+        cr_assert_str_eq(data, "old");
+        free(data);
+        cr_assert_neq(access(new, F_OK), 0);
+        if (i == 1 && !names) {
+            cr_assert_eq(test_remove_files(), 1, "a file without a name is left behind");
+            path = test_write_file("a.mtx", "old", 3), new = test_path("b.mtx");
+        }
+    }
+    cr_assert_geq(test_remove_files(), 3); /* temporary ones are left */
+}
+
+/* What is made under the same name meanwhile is replaced, as what was there before. */
+Test(writer, the_last_to_end_is_there)
+{
+    dcsr_context *context = test_context(1);
+    for (int names = 0; names < 2; names++) {
+        const char *path = test_path("a.mtx");
+        dcsr_i_output first, second;
+        size_t length;
+        dcsr_i_output_use_names(names);
+        TEST_OK(dcsr_i_output_open(&first, context, path));
+        TEST_OK(dcsr_i_output_open(&second, context, path));
+        dcsr_i_output_put(&first, "first", 5);
+        dcsr_i_output_put(&second, "second", 6);
+        TEST_OK(dcsr_i_output_close(&second));
+        TEST_OK(dcsr_i_output_close(&first));
+        char *data = test_read_file(path, &length);
+        cr_assert_str_eq(data, "first");
+        free(data);
+        cr_assert_eq(unlink(path), 0);
+    }
+    dcsr_context_destroy(context);
+    cr_assert_eq(test_remove_files(), 0);
 }
 
 Test(writer, allocation_failures_leave_the_old_file)
@@ -407,14 +483,18 @@ Test(writer, modes_and_links_are_kept)
     struct stat status;
     TEST_OK(dcsr_coo_generate(&coo, context, "path:10"));
     umask(027);
-    const char *path = test_path("a.mtx"), *link = test_path("link.mtx");
-    TEST_OK(dcsr_coo_write(&coo, path));
-    cr_assert(stat(path, &status) == 0 && (status.st_mode & 0777) == 0640);
-    chmod(path, 0604);
-    cr_assert_eq(symlink(path, link), 0);
-    TEST_OK(dcsr_coo_write(&coo, link));
-    cr_assert(stat(path, &status) == 0 && (status.st_mode & 0777) == 0604);
-    cr_assert(lstat(link, &status) == 0 && S_ISLNK(status.st_mode));
+    for (int names = 0; names < 2; names++) {
+        const char *path = test_path("a.mtx"), *link = test_path("link.mtx");
+        dcsr_i_output_use_names(names);
+        TEST_OK(dcsr_coo_write(&coo, path));
+        cr_assert(stat(path, &status) == 0 && (status.st_mode & 0777) == 0640);
+        chmod(path, 0604);
+        cr_assert_eq(symlink(path, link), 0);
+        TEST_OK(dcsr_coo_write(&coo, link));
+        cr_assert(stat(path, &status) == 0 && (status.st_mode & 0777) == 0604);
+        cr_assert(lstat(link, &status) == 0 && S_ISLNK(status.st_mode));
+        if (!names) cr_assert(unlink(path) == 0 && unlink(link) == 0);
+    }
     dcsr_coo_free(&coo);
     dcsr_context_destroy(context);
     cr_assert_eq(test_remove_files(), 2);
