@@ -111,7 +111,7 @@ static graph random_graph(test_random *random, dcsr_type type, uint64_t devices,
 Test(multi_paths, distances_are_those_of_bellman_and_ford)
 {
     static const dcsr_type types[] = {DCSR_FP64, DCSR_FP64, DCSR_INT32, DCSR_PATTERN, DCSR_UINT64};
-    const test_seeds seeds = test_seeds_from_environment((uint64_t)TEST_SIZE(60, 16, 8));
+    const test_seeds seeds = test_seeds_from_environment((uint64_t)TEST_SIZE(TEST_EMULATOR ? 16 : 60, 16, 8));
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.rounds; seed++) {
         test_seed_begins(seed);
         test_random random = {seed};
@@ -178,7 +178,7 @@ Test(multi_paths, out_of_memory_leaves_results_as_they_were)
         dcsr_sssp_result found = {.reached = 99};
         dcsr_triangles_result counted = {.triangles = 99};
         for (uint64_t v = 0; v < g.n; v++) distance[v] = -7, triangles[v] = 77;
-        for (long n = 0; status != DCSR_OK; n += TEST_SIZE(1, 7, 31)) {
+        for (long n = 0; status != DCSR_OK; n += TEST_SIZE(TEST_EMULATOR ? 7 : 1, 7, 31)) {
             cr_assert_lt(n, 50000);
             for (uint64_t v = 0; v < g.n; v++) cr_assert(distance[v] == -7 && triangles[v] == 77);
             cr_assert(found.reached == 99 && counted.triangles == 99);
@@ -236,7 +236,7 @@ static void compare_triangles(graph *g, bool symmetric)
 
 Test(multi_paths, triangles_are_those_of_three_loops)
 {
-    const test_seeds seeds = test_seeds_from_environment((uint64_t)TEST_SIZE(40, 12, 6));
+    const test_seeds seeds = test_seeds_from_environment((uint64_t)TEST_SIZE(TEST_EMULATOR ? 12 : 40, 12, 6));
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.rounds; seed++) {
         test_seed_begins(seed);
         test_random random = {seed};
