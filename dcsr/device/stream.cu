@@ -245,8 +245,8 @@ dcsr_status dcsr_i_cuda_event_wait(void *event, dcsr_i_cuda_device *device, cons
 
 /* ---- Copies ---- */
 
-/* Memory of a pool or of a mapping is none for CUDA where the thread's current device may not touch it; and threads that
- * help another have not entered its stream. */
+/* Memory of a pool or of a mapping is none for CUDA where the thread's current device may not touch it; and threads
+ * that help another have not entered its stream. */
 void dcsr_i_cuda_copy(dcsr_i_cuda_stream *stream, void *to, const void *from, size_t bytes)
 {
     if (!bytes) return;

@@ -13,9 +13,9 @@
  *
  * The host keeps a copy of each root, the version each slot was made for, and the lists of free slots; so
  * sharing, publishing and giving back are the same code as on the cpu (version.c). A batch copies the row
- * pages it touches, unless nobody holds a version and it changes them (insert_cuda.c); segment pages are shared between versions and appended to in place, and copied when a row
- * of theirs moves: a version never looks at an entry of a segment page that its length of that row does not
- * reach.
+ * pages it touches, unless nobody holds a version and it changes them (insert_cuda.c); segment pages are
+ * shared between versions and appended to in place, and copied when a row of theirs moves: a version never
+ * looks at an entry of a segment page that its length of that row does not reach.
  *
  * Row r of a page holds length[r] entries: in segment 0 first, then 1, ..., each filled to its capacity
  * before the next is used. A slot DCSR_CUDA_NONE in the root stands for a page of empty rows. */

@@ -158,6 +158,7 @@ static int multiply(void *handle, int operation, const void *alpha, void *A, voi
     for (int64_t i = 0; i < a->rows; i++)
         test_encode(type ? DCSR_FP64 : DCSR_FP32, sums[i], out + (size_t)i * size);
     cr_assert(!cudaMemcpy(((vector *)y)->values, out, (size_t)a->rows * size, TO_DEVICE));
+    cr_assert(!cudaStreamSynchronize(NULL)); /* the copy may still be on its way from where it was staged */
     free(rows), free(columns), free(values), free(in), free(sums), free(out);
     return 0;
 }
