@@ -222,8 +222,9 @@ typedef struct dcsr_multi_report {
  * where it is with the same borders as A's columns, a product takes no memory.
  *
  * What parts need of one another is found out by the first product with a view, on GPUs, and kept with it. That costs
- * about as much as one to three products. On each GPU it takes 4 bytes for each block that is fetched; memory for as
- * much of x as these blocks lie in, in steps of 2 MiB and further on of 32 MiB; and what dcsr_spmv() keeps.
+ * as much as two products on one GPU and, as the host takes part, ten and more on several. On each GPU it takes 4 bytes
+ * for each block that is fetched; memory for as much of x as these blocks lie in, in steps of 2 MiB and further on of
+ * 32 MiB; and what dcsr_spmv() keeps.
  *
  * Errors: INVALID_ARGUMENT (NULL, an element of x is missing, objects of other devices), DIMENSION_MISMATCH,
  * TYPE_MISMATCH, OUT_OF_MEMORY, CONTEXT_DESTROYED; y is then as it was. DEVICE: where a device has failed while
