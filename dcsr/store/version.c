@@ -195,6 +195,14 @@ void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo
 /* Where a reader has had to wait so many changes leave the way to others free. */
 enum { CROWDED = 64 };
 
+/* Nobody holds a version; nor are there tiles, which are kept without one, and ask of pages how old they are. */
+static bool is_unseen(const dcsr_i_versions *versions)
+{
+    bool unseen = !versions->pin_count;
+    for (int i = 0; i < DCSR_I_NUTS; i++) unseen = unseen && !versions->nut[i];
+    return unseen;
+}
+
 bool dcsr_i_may_claim_version(dcsr_matrix *matrix)
 {
     if (atomic_load_explicit(&matrix->versions.crowded, memory_order_relaxed) > 0) {
@@ -202,7 +210,7 @@ bool dcsr_i_may_claim_version(dcsr_matrix *matrix)
         return false;
     }
     pthread_mutex_lock(&matrix->versions.lock);
-    const bool may = !matrix->versions.pin_count;
+    const bool may = is_unseen(&matrix->versions);
     pthread_mutex_unlock(&matrix->versions.lock);
     return may;
 }
@@ -210,7 +218,7 @@ bool dcsr_i_may_claim_version(dcsr_matrix *matrix)
 bool dcsr_i_claim_version(dcsr_matrix *matrix)
 {
     pthread_mutex_lock(&matrix->versions.lock);
-    if (!matrix->versions.pin_count) {
+    if (is_unseen(&matrix->versions)) {
         atomic_store(&matrix->versions.claimed, true);
         return true;
     }
