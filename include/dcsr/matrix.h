@@ -304,7 +304,7 @@ typedef struct dcsr_matrix_info {
     uint64_t pending_bytes;     /* bytes of batches that are queued, or not safe yet */
     uint64_t batches;           /* batches applied */
     uint64_t inserted, removed; /* entries given to dcsr_matrix_insert() and _remove() so far */
-    uint64_t row_rewrites;      /* rows moved as they grew: those whose segments ran out, and short ones */
+    uint64_t row_rewrites;      /* rows moved because their segments ran out */
     uint64_t defragmentations;  /* whole and selected ones */
     uint64_t views;             /* versions that views, or clones, hold */
     double busy_seconds;        /* time the worker has spent applying changes */

@@ -101,7 +101,8 @@ Test(cli_signals, what_is_followed_is_complete_when_a_source_is_interrupted)
         kill(process, signals[i]);
         program_result r = ended_by(signals[i], process);
         cr_assert_str_eq(program_error(&r, "status"), "interrupted");
-        PROGRAM_INTEGER(&r, "batches", program_integer(&r, "inserted") / 500);
+        /* All are of 500 but the last one of the graph, should it come that far. */
+        PROGRAM_INTEGER(&r, "batches", (program_integer(&r, "inserted") + 499) / 500);
         expect_followed(&r);
         program_free(&r);
         cr_assert(system("rm -rf s err out") == 0);

@@ -75,16 +75,6 @@ dcsr_status dcsr_i_check_length(const dcsr_i_batch *b, uint64_t i, uint64_t leng
                        (unsigned long long)(dcsr_i_key_at(b, i) >> b->column_bits));
 }
 
-/* Whether a short row moves though it may have a further segment: where its page has no segments of that level, they
- * would take 8 bytes for each of its rows, more than what such a row leaves behind. */
-static bool is_moved(const dcsr_i_batch *b, const dcsr_i_row_page *page, unsigned r, unsigned segments)
-{
-    enum { SHORT = 32 };
-    const uint32_t length = page->length[r];
-    return !b->bulk && length && length <= SHORT && segments < (unsigned)b->matrix->segments_per_row &&
-           !page->segment[segments];
-}
-
 static dcsr_status plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t i, uint64_t end)
 {
     dcsr_i_growth grows = {0};
@@ -95,7 +85,6 @@ static dcsr_status plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64
     grows.skipped = b->mark && !length;
     if (!grows.skipped && g->old) dcsr_i_find_room(b, g->old, r, &grows);
     if (!grows.skipped && n > grows.room) {
-        if (g->old && is_moved(b, g->old, r, grows.segments)) grows.full = true;
         uint64_t needed = grows.full ? length + n : n - grows.room;
         grows.moves = grows.full;
         /* In a bulk a row has the places that it fills. */

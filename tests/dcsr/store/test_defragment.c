@@ -87,7 +87,7 @@ Test(store, counts_what_was_done)
     uint64_t nnz = 0;
     TEST_OK(dcsr_matrix_get_nnz(matrix, &nnz));
     cr_assert(nnz == 2);
-    cr_assert(info.busy_seconds >= 0 && info.defragmentations == 0 && info.row_rewrites <= 1);
+    cr_assert(info.busy_seconds >= 0 && info.defragmentations == 0 && info.row_rewrites == 0);
     dcsr_matrix_destroy(matrix);
     test_close(context);
 }
@@ -256,7 +256,7 @@ Test(defragment, whole_puts_each_row_into_one_tight_segment)
     dcsr_context *context = test_context(1);
     dcsr_matrix *matrix = matrix_with(context, 300, 4, DCSR_DEFRAGMENT_OFF);
     for (uint64_t c = 0, add = 1; c < 40; c += add, add *= 3) fill(matrix, 10, 210, c, add);
-    fill(matrix, 10, 210, 0, 30); /* duplicates, for which rows get a further segment */
+    fill(matrix, 10, 210, 0, 2); /* duplicates */
     TEST_REMOVE(matrix, {20, 5, 0}, {20, 500, 0}, {299, 1, 0});
     cr_assert(test_info(matrix).max_segments > 1 && test_info(matrix).unresolved_rows > 0);
     defragment(matrix, DCSR_DEFRAGMENT_WHOLE);

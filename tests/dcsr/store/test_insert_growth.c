@@ -90,61 +90,6 @@ Test(rows, that_run_out_of_segments_move)
     }
 }
 
-/* Segments that rows have, as a view shows them. */
-static uint64_t count_pieces(dcsr_matrix *matrix)
-{
-    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
-    uint64_t pieces = 0;
-    const uint32_t *columns;
-    for (uint64_t r = 0; r < ROWS; r++) pieces += (uint64_t)test_pieces(view, r, &columns);
-    dcsr_view_destroy(view);
-    return pieces;
-}
-
-/* On the cpu a short row gets no further segment that no row of its page has; a longer one does, and then all may. */
-Test(rows, that_are_short_move_before_their_page_gets_further_segments)
-{
-    enum { SHORT = 20, LONG = 90 };
-    fixture f = {0};
-    TEST_OK(
-        dcsr_context_create(&f.context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 2}));
-    dcsr_matrix_options options = {.policy = DCSR_POLICY_SUM, .defragmentation = DCSR_DEFRAGMENT_OFF};
-    TEST_OK(dcsr_matrix_create(&f.matrix, f.context, DCSR_INT64, ROWS, COLS, &options));
-    oracle_create(&f.model, DCSR_INT64, DCSR_POLICY_SUM, ROWS, COLS);
-    uint64_t rows[ROWS], cols[ROWS];
-    int64_t values[ROWS];
-    for (uint64_t e = 0; e < LONG; e++) {
-        for (uint64_t r = 0; r < ROWS; r++) rows[r] = r, cols[r] = e, values[r] = (int64_t)(r + e);
-        TEST_OK(dcsr_matrix_insert(f.matrix, ROWS, rows, cols, values, NULL));
-        oracle_insert(&f.model, ROWS, rows, cols, values);
-        TEST_OK(dcsr_matrix_wait(f.matrix));
-        const dcsr_matrix_info info = test_info(f.matrix);
-        cr_assert_eq(info.segments, count_pieces(f.matrix));
-        if (e < SHORT) cr_assert_eq(info.max_segments, 1);
-    }
-    const dcsr_matrix_info grown = test_info(f.matrix);
-    cr_assert(grown.max_segments > 1 && grown.row_rewrites >= ROWS);
-    TEST_MATCHES(f.matrix, &f.model);
-    /* Rows that have been emptied and are filled again. */
-    for (int again = 0; again < 2; again++) {
-        for (uint64_t e = 0; e < LONG; e++) {
-            for (uint64_t r = 0; r < ROWS; r++) cols[r] = e;
-            TEST_OK(dcsr_matrix_remove(f.matrix, ROWS, rows, cols, NULL));
-            oracle_remove(&f.model, ROWS, rows, cols);
-        }
-        TEST_OK(dcsr_matrix_defragment(f.matrix, DCSR_DEFRAGMENT_SELECTED, NULL));
-        for (uint64_t e = 0; e < SHORT; e++) {
-            for (uint64_t r = 0; r < ROWS; r++) cols[r] = e;
-            TEST_OK(dcsr_matrix_insert(f.matrix, ROWS, rows, cols, values, NULL));
-            oracle_insert(&f.model, ROWS, rows, cols, values);
-        }
-        TEST_OK(dcsr_matrix_wait(f.matrix));
-        cr_assert_eq(test_info(f.matrix).segments, count_pieces(f.matrix));
-        TEST_MATCHES(f.matrix, &f.model);
-    }
-    tear_down(&f);
-}
-
 Test(rows, that_get_the_same_entries_again_do_not_grow_for_ever)
 {
     enum { ENTRIES = 50, BATCHES = 300 };
