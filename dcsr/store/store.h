@@ -506,9 +506,9 @@ void dcsr_i_retire_extents(dcsr_i_limbo *limbo, const dcsr_i_extent *extents, ui
 void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo);
 
 /* In the matrix's turn, for a batch that changes what the current version shows, which is allowed where nobody holds
- * any version, or keeps tiles of one. Whether that is likely, and fair to readers; then claiming makes sure of it until the change is
- * published, which makes the version the next one, or the claim is given up: who asks for a version meanwhile waits.
- * False: somebody holds one. leave: it is not worth trying for the next batches. */
+ * any version nor tiles are kept. Whether that is likely, and fair to readers; then claiming makes sure of it until the
+ * change is published, which makes the version the next one, or the claim is given up: who asks for a version meanwhile
+ * waits. False: it is not allowed. leave: it is not worth trying for the next batches. */
 bool dcsr_i_may_claim_version(dcsr_matrix *matrix);
 bool dcsr_i_claim_version(dcsr_matrix *matrix);
 void dcsr_i_unclaim_version(dcsr_matrix *matrix);
