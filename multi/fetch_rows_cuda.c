@@ -101,7 +101,10 @@ static dcsr_status take_out(fetching *f, uint64_t k)
     const uint64_t begin = f->view->rows->begin[k];
     const bool all_rows = s->n == f->view->rows->begin[k + 1] - begin;
     s->context = dcsr_i_view_context(part);
-    if (all_rows && f->all_columns)
+    const bool all = all_rows && f->all_columns;
+    if (all && part->layout == DCSR_LAYOUT_CSR) /* which holds no version */
+        DCSR_TRY(dcsr_view_share(&s->view, part));
+    else if (all)
         DCSR_TRY(dcsr_i_view_again(&s->view, part, DCSR_LAYOUT_CSR, 0));
     else
         DCSR_TRY(extract(f, s, part, begin, all_rows));
