@@ -13,27 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST = 8 };
-
-/* The K devices that a benchmark is about. */
-static dcsr_multi *open_devices(const bench *b, int count, char *text, size_t size)
-{
-    dcsr_multi *devices;
-    if (b->gpu)
-        snprintf(text, size, "cuda:0-%d", count - 1);
-    else
-        snprintf(text, size, "cpu:%d", count);
-    BENCH_OK(dcsr_multi_create(&devices, text, &(dcsr_multi_options){.threads = b->threads}));
-    return devices;
-}
-
-static int most_devices(const bench *b)
-{
-    int count = b->threads;
-    if (b->gpu) BENCH_OK(dcsr_device_get_count(DCSR_DEVICE_CUDA, &count));
-    return count < MOST ? count : MOST;
-}
-
 /* ---- Products ---- */
 
 typedef struct product {
@@ -113,7 +92,7 @@ static void measure_parts(bench *b, const bench_csr *A, const dcsr_csr *csr, ben
                           const char *name, int count, double whole, double seconds)
 {
     char text[32];
-    dcsr_multi *devices = open_devices(b, count, text, sizeof text);
+    dcsr_multi *devices = bench_open_devices(b, count, text, sizeof text);
     dcsr_multi_matrix *matrix;
     dcsr_multi_view_info info;
     cutting c = {devices, *csr};
@@ -152,7 +131,7 @@ static void measure_products(bench *b, bench_table *table, const char *name)
                           .col_indices = A.columns,
                           .values = A.values};
     const double whole = measure_whole(b, &A, &csr, table, name, seconds);
-    for (int count = 1; count <= most_devices(b); count *= 2)
+    for (int count = 1; count <= bench_most_devices(b); count *= 2)
         measure_parts(b, &A, &csr, table, name, count, whole, seconds);
     bench_csr_free(&A);
 }

@@ -14,26 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 8, SOURCES = 8, EDGES = 16, ITERATIONS = 10 };
-
-/* The K devices that a benchmark is about. */
-static dcsr_multi *open_devices(const bench *b, int count, char *text, size_t size)
-{
-    dcsr_multi *devices;
-    if (b->gpu)
-        snprintf(text, size, "cuda:0-%d", count - 1);
-    else
-        snprintf(text, size, "cpu:%d", count);
-    BENCH_OK(dcsr_multi_create(&devices, text, &(dcsr_multi_options){.threads = b->threads}));
-    return devices;
-}
-
-static int most_devices(const bench *b)
-{
-    int count = b->threads;
-    if (b->gpu) BENCH_OK(dcsr_device_get_count(DCSR_DEVICE_CUDA, &count));
-    return count < MOST ? count : MOST;
-}
+enum { SOURCES = 8, EDGES = 16, ITERATIONS = 10 };
 
 /* ---- Insertion ---- */
 
@@ -89,10 +70,10 @@ static void measure_insertion(bench *b, bench_table *table, size_t batch)
     const double whole =
         fmin(insert_whole(b, &edges, n, batch, &expected), insert_whole(b, &edges, n, batch, &expected));
     bench_row(table, BENCH_LABELS(size, "one"), 1e-6 * (double)edges.n / whole, 1, 1, 0);
-    for (int count = 1; count <= most_devices(b); count *= 2) {
+    for (int count = 1; count <= bench_most_devices(b); count *= 2) {
         char text[32];
         dcsr_multi_matrix_info info;
-        dcsr_multi *devices = open_devices(b, count, text, sizeof text);
+        dcsr_multi *devices = bench_open_devices(b, count, text, sizeof text);
         const double seconds = fmin(insert_parts(devices, &edges, n, batch, &info, &nnz),
                                     insert_parts(devices, &edges, n, batch, &info, &nnz));
         if (nnz != expected)
@@ -245,9 +226,9 @@ static void on_graph(bench *b, int scale, bench_table *table)
     graph g = make_graph(b, scale);
     search_whole(&g, table);
     rank_whole(&g, table);
-    for (int count = 1; count <= most_devices(b); count *= 2) {
+    for (int count = 1; count <= bench_most_devices(b); count *= 2) {
         char text[32];
-        dcsr_multi *devices = open_devices(b, count, text, sizeof text);
+        dcsr_multi *devices = bench_open_devices(b, count, text, sizeof text);
         dcsr_multi_matrix *matrix;
         dcsr_multi_view *view;
         BENCH_OK(dcsr_multi_matrix_from_csr(&matrix, devices, &g.csr, NULL));

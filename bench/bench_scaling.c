@@ -16,25 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 8, FEW = 5, MANY = 45 }; /* iterations, whose difference is measured */
-
-static dcsr_multi *open_devices(const bench *b, int count, char *text, size_t size)
-{
-    dcsr_multi *devices;
-    if (b->gpu)
-        snprintf(text, size, "cuda:0-%d", count - 1);
-    else
-        snprintf(text, size, "cpu:%d", count);
-    BENCH_OK(dcsr_multi_create(&devices, text, &(dcsr_multi_options){.threads = b->threads}));
-    return devices;
-}
-
-static int most_devices(const bench *b)
-{
-    int count = b->threads;
-    if (b->gpu) BENCH_OK(dcsr_device_get_count(DCSR_DEVICE_CUDA, &count));
-    return count < MOST ? count : MOST;
-}
+enum { FEW = 5, MANY = 45 }; /* iterations, whose difference is measured */
 
 /* ---- Inputs, made fast ---- */
 
@@ -259,9 +241,9 @@ static void measure_grid(bench *b, bench_table *table, int dimensions, uint64_t 
     BENCH_OK(dcsr_matrix_from_csr(&matrix, b->context, &csr, NULL));
     alone one = {measure_whole(b, matrix, table, name, seconds), 0};
     dcsr_matrix_destroy(matrix);
-    for (int count = 1; count <= most_devices(b); count *= 2) {
+    for (int count = 1; count <= bench_most_devices(b); count *= 2) {
         dcsr_multi_matrix *parts;
-        dcsr_multi *devices = open_devices(b, count, text, sizeof text);
+        dcsr_multi *devices = bench_open_devices(b, count, text, sizeof text);
         BENCH_OK(dcsr_multi_matrix_from_csr(&parts, devices, &csr, NULL));
         measure_parts(parts, table, name, text, count, &one, seconds);
         dcsr_multi_matrix_destroy(parts);
@@ -280,9 +262,9 @@ static void measure_rmat(bench *b, bench_table *table, int scale)
     dcsr_view *view;
     alone one = {measure_whole(b, matrix, table, name, seconds), NAN};
     BENCH_OK(dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
-    for (int count = 1; count <= most_devices(b); count *= 2) {
+    for (int count = 1; count <= bench_most_devices(b); count *= 2) {
         dcsr_multi_matrix *parts;
-        dcsr_multi *devices = open_devices(b, count, text, sizeof text);
+        dcsr_multi *devices = bench_open_devices(b, count, text, sizeof text);
         BENCH_OK(dcsr_multi_matrix_from_view(&parts, devices, view, NULL));
         measure_parts(parts, table, name, text, count, &one, seconds);
         dcsr_multi_matrix_destroy(parts);
@@ -296,7 +278,7 @@ static void measure_rmat(bench *b, bench_table *table, int scale)
 static void measure_weak(bench *b, bench_table *table, uint64_t side)
 {
     double one_product = NAN;
-    for (int count = 1; count <= most_devices(b) && bench_has_time(b, "weak scaling"); count *= 2) {
+    for (int count = 1; count <= bench_most_devices(b) && bench_has_time(b, "weak scaling"); count *= 2) {
         char name[32], text[32];
         const uint64_t longer = (uint64_t)((double)side * sqrt(count));
         product p = {0};
@@ -304,7 +286,7 @@ static void measure_weak(bench *b, bench_table *table, uint64_t side)
         snprintf(name, sizeof name, "poisson2d5:%d", (int)longer);
         bench_csr A = make_grid(2, longer);
         const dcsr_csr csr = as_lent(&A);
-        dcsr_multi *devices = open_devices(b, count, text, sizeof text);
+        dcsr_multi *devices = bench_open_devices(b, count, text, sizeof text);
         BENCH_OK(dcsr_multi_matrix_from_csr(&parts, devices, &csr, NULL));
         open_product(&p, parts);
         const bench_stat stat = bench_repeat(multiply, &p, 5, b->quick ? 0.02 : 0.3);

@@ -253,3 +253,21 @@ bench_stat bench_repeat(void (*work)(void *), void *argument, size_t least, doub
     }
     return bench_samples_stat(&samples);
 }
+
+/* ---- Several devices ---- */
+
+dcsr_multi *bench_open_devices(const bench *b, int count, char *text, size_t size)
+{
+    dcsr_multi *devices;
+    snprintf(text, size, b->gpu ? "cuda:0-%d" : "cpu:%d", count - b->gpu);
+    BENCH_OK(dcsr_multi_create(&devices, text, &(dcsr_multi_options){.threads = b->threads}));
+    return devices;
+}
+
+int bench_most_devices(const bench *b)
+{
+    enum { MOST = 8 };
+    int count = b->threads;
+    if (b->gpu) BENCH_OK(dcsr_device_get_count(DCSR_DEVICE_CUDA, &count));
+    return count < MOST ? count : MOST;
+}

@@ -18,7 +18,7 @@
 #define DCSR_BENCH_HARNESS_H
 
 #include "bench/gpu/gpu.h"
-#include <dcsr/context.h>
+#include <dcsr/multi.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -113,6 +113,11 @@ bench_table *bench_table_begin(bench *b, const char *name, const char *title, co
 void bench_table_row(bench_table *table, const char *const *labels, const double *numbers, size_t count);
 /* A remark: a line in the text ("# ...") and in the JSON document. */
 void bench_note(bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Opens K devices, for a benchmark of one matrix on several: GPUs, or on the cpu devices with a K-th of the threads
+ * each. Their name goes to `text`, of `size` bytes. And the most devices that a benchmark takes. */
+dcsr_multi *bench_open_devices(const bench *b, int count, char *text, size_t size);
+int bench_most_devices(const bench *b);
 
 #ifdef __cplusplus
 }

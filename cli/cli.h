@@ -229,7 +229,7 @@ void cli_source_close(cli_source *source);
  * inserting or restoring took. */
 int cli_load_matrix(cli_state *cli, dcsr_matrix **matrix, const char *source, double *seconds);
 
-/* Several devices (several.c). */
+/* Several devices (source.c). */
 
 /* Gives the entries of a matrix to the devices, in parts, and destroys it; *view is of these, to be taken with the
  * flags. The caller destroys all three, also after a failure. Exit status. */
@@ -255,7 +255,7 @@ error_t cli_op_take(cli_state *cli, int key, const char *value);
 /* The right side of an equation, from what --rhs names (source.c). */
 #define CLI_RHS_ONES "ones"
 #define CLI_RHS_HELP "b: 'ones' (the default), a Matrix Market array, or a .txt with a number a line"
-/* Of so many rows, and a column or more. The caller frees it with the same name, also after a failure. Exit status. */
+/* With that many rows and at least one column. The caller frees it with the same name, even on failure. Exit status. */
 int cli_rhs_make(cli_state *cli, dcsr_dense *b, const char *name, uint64_t rows);
 void cli_rhs_free(dcsr_dense *b, const char *name);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { VARIANTS = 3 };
-/* So many sizes, from so many entries to so many; a GPU is idle with few. */
+/* The number of sizes, and the least and the most entries; small matrices leave a GPU idle. */
 static const struct {
     uint64_t sizes;
     double least, most;

@@ -13,7 +13,7 @@ enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 12, BATCHES = 4, PIECES = 3 };
 static const double nearly = 1.05;
 static const double least_batch = 50e-6, least_turn = 2e-3;
 static const double hopeless = 20; /* times the least that a product takes */
-/* Counters of energy move in steps, so it is read where one has just been made; within so many seconds, or at once. */
+/* Energy counters move in steps, so we read one just after a step; after this many seconds without one, at once. */
 static const double energy_seconds = 0.12, step_seconds = 0.12, energy_batch = 2e-3;
 static const double energy_most =
     3; /* of a kernel that takes more times the least it is not measured, but of the
@@ -131,7 +131,7 @@ static double run_batch(measuring *m, int k, int runs, dcsr_status *status)
     return seconds;
 }
 
-/* How many products take so many seconds. */
+/* How many products fit into that many seconds. */
 static int runs_in(double seconds, double of_one)
 {
     return of_one < seconds ? (int)(seconds / (of_one + 1e-9)) + 1 : 1;
