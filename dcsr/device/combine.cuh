@@ -1,28 +1,13 @@
 /* combine.cuh: what the policies do to two values of one place, in kernels: what combine.c says (internal).
  *
- * Values are words: the bytes of a value, then zeros. */
+ * Values are words (value_word.cuh). */
 #ifndef DCSR_COMBINE_CUH
 #define DCSR_COMBINE_CUH
 
-#include "dcsr/device/device.cuh"
+#include "dcsr/device/value_word.cuh"
 #include <dcsr/matrix.h>
 #include <math.h>
-#include <string.h>
 #include <type_traits>
-
-template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_value_of(uint64_t word)
-{
-    T value;
-    memcpy(&value, &word, sizeof value);
-    return value;
-}
-
-template <class T> DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_word_of(T value)
-{
-    uint64_t word = 0;
-    memcpy(&word, &value, sizeof value);
-    return word;
-}
 
 /* Integers wrap around: their sums are taken without a sign, where overflow is defined. */
 template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_wrapping_sum(T a, T b)

@@ -3,8 +3,24 @@
 #define DCSR_VALUE_WORD_CUH
 
 #include "dcsr/device/stream.cuh"
+#include <string.h>
 
-/* Value i as a word: its bytes, then zeros. */
+/* A word is a value's bytes, then zeros. */
+template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_value_of(uint64_t word)
+{
+    T value;
+    memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+template <class T> DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_word_of(T value)
+{
+    uint64_t word = 0;
+    memcpy(&word, &value, sizeof value);
+    return word;
+}
+
+/* Value i as a word. */
 DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_load_word(const void *values, uint32_t size, uint64_t i)
 {
     switch (size) {

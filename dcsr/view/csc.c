@@ -37,29 +37,8 @@ typedef struct transposition {
     void *moved;     /* the entries by bucket */
 } transposition;
 
-#define NAME(x) x##_of_0
-#include "dcsr/view/csc.inc"
-#undef NAME
-#define VALUE   uint8_t
-#define NAME(x) x##_of_1
-#include "dcsr/view/csc.inc"
-#undef NAME
-#undef VALUE
-#define VALUE   uint16_t
-#define NAME(x) x##_of_2
-#include "dcsr/view/csc.inc"
-#undef NAME
-#undef VALUE
-#define VALUE   uint32_t
-#define NAME(x) x##_of_4
-#include "dcsr/view/csc.inc"
-#undef NAME
-#undef VALUE
-#define VALUE   uint64_t
-#define NAME(x) x##_of_8
-#include "dcsr/view/csc.inc"
-#undef NAME
-#undef VALUE
+#define INCLUDED "dcsr/view/csc.inc"
+#include "dcsr/base/value_sizes.inc"
 
 static void transpose(const transposition *t, int threads)
 {

@@ -14,30 +14,16 @@
 #include "dcsr/device/value_word.cuh"
 #include "ops/algebra/operators.cuh"
 
-template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_of_word(uint64_t word)
-{
-    T value;
-    memcpy(&value, &word, sizeof value);
-    return value;
-}
-
-template <class T> DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_to_word(T value)
-{
-    uint64_t word = 0;
-    memcpy(&word, &value, sizeof value);
-    return word;
-}
-
 /* Templates of nothing, since not everyone who includes this calls all of them. */
 template <int = 0>
 static __device__ __attribute__((noinline)) uint64_t dcsr_i_cuda_any_binary(uint32_t type, int name,
                                                                             uint64_t x, uint64_t y)
 {
     switch (type) {
-#define DCSR_X(NAME, label, ctype, minimum, maximum)                                                         \
-    case DCSR_##NAME:                                                                                        \
-        return dcsr_i_cuda_to_word(dcsr_i_cuda_operators<ctype>::binary(name, dcsr_i_cuda_of_word<ctype>(x), \
-                                                                        dcsr_i_cuda_of_word<ctype>(y)));
+#define DCSR_X(NAME, label, ctype, minimum, maximum)                     \
+    case DCSR_##NAME:                                                    \
+        return dcsr_i_cuda_word_of(dcsr_i_cuda_operators<ctype>::binary( \
+            name, dcsr_i_cuda_value_of<ctype>(x), dcsr_i_cuda_value_of<ctype>(y)));
 #include <dcsr/types.def>
 #undef DCSR_X
     default:
@@ -52,7 +38,7 @@ static __device__ __attribute__((noinline)) uint64_t dcsr_i_cuda_any_cast(uint32
     switch (type) {
 #define DCSR_X(NAME, label, ctype, minimum, maximum) \
     case DCSR_##NAME:                                \
-        return dcsr_i_cuda_to_word(dcsr_i_cuda_load_cast<ctype>(from, values, i));
+        return dcsr_i_cuda_word_of(dcsr_i_cuda_load_cast<ctype>(from, values, i));
 #include <dcsr/types.def>
 #undef DCSR_X
     default:

@@ -77,7 +77,9 @@ static void check(test_graph *g, dcsr_view *view)
             o = (dcsr_pagerank_options){
                 .symmetric = known, .tolerance = pow(10, -digits), .max_iterations = 1000};
             TEST_OK(dcsr_pagerank(rank, &result, view, &o));
-            cr_assert(result.converged && result.change <= o.tolerance);
+            cr_assert(result.converged && result.change <= o.tolerance,
+                      "%s: %d digits: changed by %g in iteration %d", g->name, digits, result.change,
+                      result.iterations);
             compare(g, rank, wanted, o.tolerance * 0.85 / 0.15 + 1e-14);
             /* A digit takes no more iterations than damping says, and those by which the last one is known. */
             cr_assert(result.iterations <= iterations + 15 + 2, "%s: %d digits take %d iterations, after %d",

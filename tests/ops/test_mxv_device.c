@@ -175,42 +175,22 @@ Test(mxv_device, multiplies_whole_vectors)
     close_device();
 }
 
-/* Semirings of built-in operators that have no name: multiply may give a bool, and its operands may not
- * commute. */
 Test(mxv_device, takes_semirings_of_parts)
 {
-    static const struct {
-        dcsr_binary_name add, multiply;
-        dcsr_type type;
-        bool truth; /* the product is a bool */
-    } parts[] = {{DCSR_BINARY_LOR, DCSR_BINARY_EQ, DCSR_FP64, true},
-                 {DCSR_BINARY_LXOR, DCSR_BINARY_LT, DCSR_INT32, true},
-                 {DCSR_BINARY_LAND, DCSR_BINARY_GE, DCSR_UINT8, true},
-                 {DCSR_BINARY_LXNOR, DCSR_BINARY_NE, DCSR_FP32, true},
-                 {DCSR_BINARY_PLUS, DCSR_BINARY_MINUS, DCSR_INT32, false},
-                 {DCSR_BINARY_MIN, DCSR_BINARY_RDIV, DCSR_INT16, false},
-                 {DCSR_BINARY_MAX, DCSR_BINARY_DIV, DCSR_UINT64, false},
-                 {DCSR_BINARY_BIT_XOR, DCSR_BINARY_MINUS, DCSR_UINT32, false},
-                 {DCSR_BINARY_TIMES, DCSR_BINARY_PLUS, DCSR_INT64, false},
-                 {DCSR_BINARY_BIT_OR, DCSR_BINARY_PLUS, DCSR_INT8, false}};
     open_device();
     NEEDS_GPU();
     parity p;
     parity_open(&p, 41);
-    for (size_t i = 0; i < 4 * sizeof parts / sizeof *parts; i++) {
-        size_t k = i / 4;
-        dcsr_type sum_type = parts[k].truth ? DCSR_BOOL : parts[k].type;
-        dcsr_semiring *semiring;
-        TEST_OK(dcsr_semiring_create(&semiring, dcsr_monoid_of(parts[k].add, sum_type),
-                                     dcsr_binary_op_of(parts[k].multiply, parts[k].type)));
+    for (size_t i = 0; i < 4 * PARITY_SEMIRINGS; i++) {
+        const parity_parts parts = parity_semiring_of_parts(i / 4);
         problem x = {
-            .semiring = semiring, .vxm = i & 1, .desc = {.transpose_a = i & 2, .transpose_b = i & 2}};
-        x.A = parity_matrix(&p, parts[k].type, 40, 50, 200, 1, 2, DCSR_POLICY_LAST);
-        draw_vectors(&p, &x, 40, 50, sum_type, parts[k].type);
-        assert_same(&x, dcsr_type_name(parts[k].type));
+            .semiring = parts.semiring, .vxm = i & 1, .desc = {.transpose_a = i & 2, .transpose_b = i & 2}};
+        x.A = parity_matrix(&p, parts.type, 40, 50, 200, 1, 2, DCSR_POLICY_LAST);
+        draw_vectors(&p, &x, 40, 50, parts.sum_type, parts.type);
+        assert_same(&x, dcsr_type_name(parts.type));
         free_vectors(&x);
         parity_free_matrix(&x.A);
-        dcsr_semiring_destroy(semiring);
+        dcsr_semiring_destroy(parts.semiring);
     }
     parity_close(&p);
     close_device();
@@ -258,21 +238,13 @@ Test(mxv_device, searches_a_graph)
 }
 
 /* What cannot run on the device runs on the host, and says so. */
-static bool add(void *z, const void *a, const void *b, void *user)
-{
-    (void)user;
-    *(double *)z = *(const double *)a + *(const double *)b;
-    return true;
-}
-
 Test(mxv_device, leaves_the_rest_to_the_host)
 {
     open_device();
     NEEDS_GPU();
     parity p;
     parity_open(&p, 61);
-    dcsr_binary_op *mine;
-    TEST_OK(dcsr_binary_op_create(&mine, "mine", DCSR_FP64, DCSR_FP64, DCSR_FP64, add, NULL));
+    dcsr_binary_op *mine = parity_user_operator();
     const dcsr_binary_op *const accums[] = {NULL, mine};
     for (int i = 0; i < 2; i++) {
         problem x = {.semiring = dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64), .accum = accums[i]};

@@ -148,13 +148,6 @@ Test(reduce_device, gives_the_vectors_of_the_cpu)
 
 /* ---- The host, and failures ---- */
 
-static bool add(void *z, const void *a, const void *b, void *user)
-{
-    (void)user;
-    *(double *)z = *(const double *)a + *(const double *)b;
-    return true;
-}
-
 /* What cannot run on the device runs on the host, and says so. */
 Test(reduce_device, leaves_the_rest_to_the_host)
 {
@@ -163,9 +156,8 @@ Test(reduce_device, leaves_the_rest_to_the_host)
     parity p;
     parity_open(&p, 4);
     const double zero = 0;
-    dcsr_binary_op *mine;
+    dcsr_binary_op *mine = parity_user_operator();
     dcsr_monoid *sum;
-    TEST_OK(dcsr_binary_op_create(&mine, "mine", DCSR_FP64, DCSR_FP64, DCSR_FP64, add, NULL));
     TEST_OK(dcsr_monoid_create(&sum, mine, &zero, NULL));
     for (int i = 0; i < 3; i++) {
         problem x =

@@ -150,4 +150,47 @@ static inline bool parity_is_any(dcsr_semiring_name name)
     return name == DCSR_ANY_FIRST || name == DCSR_ANY_SECOND || name == DCSR_ANY_PAIR;
 }
 
+/* Semirings of built-in operators that have no name: multiply may give a bool, and its operands may not commute. */
+enum { PARITY_SEMIRINGS = 10 };
+typedef struct parity_parts {
+    dcsr_semiring *semiring;
+    dcsr_type type, sum_type;
+} parity_parts;
+
+static inline parity_parts parity_semiring_of_parts(size_t k)
+{
+    static const struct {
+        dcsr_binary_name add, multiply;
+        dcsr_type type;
+        bool truth; /* the product is a bool */
+    } parts[PARITY_SEMIRINGS] = {{DCSR_BINARY_LOR, DCSR_BINARY_EQ, DCSR_FP64, true},
+                                 {DCSR_BINARY_LXOR, DCSR_BINARY_LT, DCSR_INT32, true},
+                                 {DCSR_BINARY_LAND, DCSR_BINARY_GE, DCSR_UINT8, true},
+                                 {DCSR_BINARY_LXNOR, DCSR_BINARY_NE, DCSR_FP32, true},
+                                 {DCSR_BINARY_PLUS, DCSR_BINARY_MINUS, DCSR_INT32, false},
+                                 {DCSR_BINARY_MIN, DCSR_BINARY_RDIV, DCSR_INT16, false},
+                                 {DCSR_BINARY_MAX, DCSR_BINARY_DIV, DCSR_UINT64, false},
+                                 {DCSR_BINARY_BIT_XOR, DCSR_BINARY_MINUS, DCSR_UINT32, false},
+                                 {DCSR_BINARY_TIMES, DCSR_BINARY_PLUS, DCSR_INT64, false},
+                                 {DCSR_BINARY_BIT_OR, DCSR_BINARY_PLUS, DCSR_INT8, false}};
+    parity_parts made = {.type = parts[k].type, .sum_type = parts[k].truth ? DCSR_BOOL : parts[k].type};
+    TEST_OK(dcsr_semiring_create(&made.semiring, dcsr_monoid_of(parts[k].add, made.sum_type),
+                                 dcsr_binary_op_of(parts[k].multiply, made.type)));
+    return made;
+}
+
+/* An operator of the user's, which no device has: a sum. */
+static inline bool parity_add(void *z, const void *a, const void *b, void *user)
+{
+    (void)user;
+    *(double *)z = *(const double *)a + *(const double *)b;
+    return true;
+}
+static inline dcsr_binary_op *parity_user_operator(void)
+{
+    dcsr_binary_op *mine;
+    TEST_OK(dcsr_binary_op_create(&mine, "mine", DCSR_FP64, DCSR_FP64, DCSR_FP64, parity_add, NULL));
+    return mine;
+}
+
 #endif

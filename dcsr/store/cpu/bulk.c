@@ -119,29 +119,8 @@ static inline void add_doubles(void *into, const void *value)
     memcpy(into, &a, sizeof a);
 }
 
-#define NAME(x) x##_of_0
-#include "dcsr/store/cpu/bulk.inc"
-#undef NAME
-#define VALUE   uint8_t
-#define NAME(x) x##_of_1
-#include "dcsr/store/cpu/bulk.inc"
-#undef NAME
-#undef VALUE
-#define VALUE   uint16_t
-#define NAME(x) x##_of_2
-#include "dcsr/store/cpu/bulk.inc"
-#undef NAME
-#undef VALUE
-#define VALUE   uint32_t
-#define NAME(x) x##_of_4
-#include "dcsr/store/cpu/bulk.inc"
-#undef NAME
-#undef VALUE
-#define VALUE   uint64_t
-#define NAME(x) x##_of_8
-#include "dcsr/store/cpu/bulk.inc"
-#undef NAME
-#undef VALUE
+#define INCLUDED "dcsr/store/cpu/bulk.inc"
+#include "dcsr/base/value_sizes.inc"
 
 typedef struct passes {
     void (*move)(const bulk *b, int thread);

@@ -106,41 +106,21 @@ Test(mxm_device, gives_the_bits_of_the_cpu)
     close_device();
 }
 
-/* Semirings of built-in operators that have no name: multiply may give a bool, and its operands may not
- * commute. */
 Test(mxm_device, takes_semirings_of_parts)
 {
-    static const struct {
-        dcsr_binary_name add, multiply;
-        dcsr_type type;
-        bool truth; /* the product is a bool */
-    } parts[] = {{DCSR_BINARY_LOR, DCSR_BINARY_EQ, DCSR_FP64, true},
-                 {DCSR_BINARY_LXOR, DCSR_BINARY_LT, DCSR_INT32, true},
-                 {DCSR_BINARY_LAND, DCSR_BINARY_GE, DCSR_UINT8, true},
-                 {DCSR_BINARY_LXNOR, DCSR_BINARY_NE, DCSR_FP32, true},
-                 {DCSR_BINARY_PLUS, DCSR_BINARY_MINUS, DCSR_INT32, false},
-                 {DCSR_BINARY_MIN, DCSR_BINARY_RDIV, DCSR_INT16, false},
-                 {DCSR_BINARY_MAX, DCSR_BINARY_DIV, DCSR_UINT64, false},
-                 {DCSR_BINARY_BIT_XOR, DCSR_BINARY_MINUS, DCSR_UINT32, false},
-                 {DCSR_BINARY_TIMES, DCSR_BINARY_PLUS, DCSR_INT64, false},
-                 {DCSR_BINARY_BIT_OR, DCSR_BINARY_PLUS, DCSR_INT8, false}};
     open_device();
     NEEDS_GPU();
     parity p;
     parity_open(&p, 2);
-    for (size_t i = 0; i < 2 * sizeof parts / sizeof *parts; i++) {
-        size_t k = i / 2;
-        dcsr_type sum_type = parts[k].truth ? DCSR_BOOL : parts[k].type;
-        dcsr_semiring *semiring;
-        TEST_OK(dcsr_semiring_create(&semiring, dcsr_monoid_of(parts[k].add, sum_type),
-                                     dcsr_binary_op_of(parts[k].multiply, parts[k].type)));
-        problem x = {.semiring = semiring};
-        draw(&p, &x, parts[k].type, like(&p, parts[k].type), i & 1 ? sum_type : parity_type(&p), 150, 1,
+    for (size_t i = 0; i < 2 * PARITY_SEMIRINGS; i++) {
+        const parity_parts parts = parity_semiring_of_parts(i / 2);
+        problem x = {.semiring = parts.semiring};
+        draw(&p, &x, parts.type, like(&p, parts.type), i & 1 ? parts.sum_type : parity_type(&p), 150, 1,
              DCSR_POLICY_LAST);
         x.masked = i & 1;
-        assert_same(&x, dcsr_type_name(parts[k].type));
+        assert_same(&x, dcsr_type_name(parts.type));
         free_problem(&x);
-        dcsr_semiring_destroy(semiring);
+        dcsr_semiring_destroy(parts.semiring);
     }
     parity_close(&p);
     close_device();
@@ -254,13 +234,6 @@ Test(mxm_device, combines_what_stands_twice)
 
 /* ---- The host, and failures ---- */
 
-static bool add(void *z, const void *a, const void *b, void *user)
-{
-    (void)user;
-    *(double *)z = *(const double *)a + *(const double *)b;
-    return true;
-}
-
 /* What cannot run on the device runs on the host, and says so. */
 Test(mxm_device, leaves_the_rest_to_the_host)
 {
@@ -269,10 +242,9 @@ Test(mxm_device, leaves_the_rest_to_the_host)
     parity p;
     parity_open(&p, 6);
     const double zero = 0;
-    dcsr_binary_op *mine;
+    dcsr_binary_op *mine = parity_user_operator();
     dcsr_monoid *sum;
     dcsr_semiring *times;
-    TEST_OK(dcsr_binary_op_create(&mine, "mine", DCSR_FP64, DCSR_FP64, DCSR_FP64, add, NULL));
     TEST_OK(dcsr_monoid_create(&sum, mine, &zero, NULL));
     TEST_OK(dcsr_semiring_create(&times, sum, dcsr_binary_op_of(DCSR_BINARY_TIMES, DCSR_FP64)));
     for (int i = 0; i < 3; i++) {
