@@ -313,8 +313,10 @@ format: | $(DEPS) ## lets clang-format rewrite the sources
 
 # -- Measure, show ---------------------------------------------------------------------------------------------------
 
-# A competitor takes part in the benchmarks where its header is installed.
-has = $(shell echo '\#include <$(1)>' | $(CC) -E -x c - >/dev/null 2>&1 && echo $(2))
+# A competitor takes part in the benchmarks where its header is installed. Makes before 4.3 want a backslash before a
+# sharp in a function, later ones pass it on.
+sharp := \#
+has = $(shell echo '$(sharp)include <$(1)>' | $(CC) -E -x c - >/dev/null 2>&1 && echo $(2))
 PEER_FLAGS = $(call has,GraphBLAS.h,-DDCSR_PEER_GRAPHBLAS) $(call has,rsb.h,-DDCSR_PEER_RSB) \
              $(call has,eigen3/signature_of_eigen3_matrix_library,-DDCSR_PEER_EIGEN -isystem /usr/include/eigen3)
 PEER_LIBS  = $(call has,GraphBLAS.h,-lgraphblas) $(call has,rsb.h,-lrsb)
