@@ -49,7 +49,8 @@ typedef struct dcsr_i_nearest {
 void dcsr_i_nearest_begin(dcsr_i_nearest *q, double width);
 void dcsr_i_nearest_free(dcsr_i_nearest *q);
 
-/* Adds v, whose distance is not below that of any vertex of the bucket taken from last, and which waits from now on. */
+/* Adds v, which waits from now on. Its distance is not below that of any vertex of the bucket taken from last, nor more
+ * than it ever was while it waited. */
 void dcsr_i_nearest_add(dcsr_i_nearest *q, dcsr_i_node *node, uint32_t v);
 
 /* v, which may wait already, has come nearer, to this distance. The same holds. */
