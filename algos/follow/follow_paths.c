@@ -22,8 +22,9 @@ enum { NODE, QUEUE, TOLD };
 enum { SUSPECT = 2, TRIMMED = 4, NOTED = 8 }; /* besides DCSR_I_WAITS */
 #define NONE UINT32_MAX
 /* So many vertices before it is looked at, memory is asked for its links, then for what is at the ends of the first
- * FEW of these. */
-enum { AHEAD = 24, AHEAD_ENDS = 8, FEW = 4 };
+ * FEW of these. Links are asked for as well when RECENT others have been put into buckets since, as few may be taken at
+ * a time. */
+enum { AHEAD = 24, AHEAD_ENDS = 8, FEW = 4, RECENT = 8 };
 /* Of so many vertices, and so many links of each, the mean weight is taken; it is the width of buckets where vertices
  * have no more than WIDTH links. By measurement, on grids and R-MAT graphs. */
 enum { SAMPLE = 64, SAMPLE_LINKS = 8, WIDTH = 8 };
@@ -110,7 +111,8 @@ static dcsr_status relax(dcsr_follower *f, const paths *shared)
 {
     uint32_t bunch[DCSR_I_BUNCH];
     const paths p = *shared;
-    uint64_t touched = 0;
+    uint32_t recent[RECENT] = {0};
+    uint64_t touched = 0, puts = 0;
     for (uint32_t n; (n = dcsr_i_nearest_take(p.waiting, p.node, bunch)) > 0;) {
         for (uint32_t i = 0; i < AHEAD; i++) expect(&p, p.l->out, bunch, n, i);
         for (uint32_t i = 0; i < AHEAD_ENDS; i++) expect_ends(&p, bunch, n, i);
@@ -127,8 +129,10 @@ static dcsr_status relax(dcsr_follower *f, const paths *shared)
                 const double distance = here + weight_to(&p, k);
                 if (distance >= p.node[v].distance) continue;
                 p.node[v].above = u;
-                dcsr_i_links_expect_row(p.l, v);
                 dcsr_i_nearest_lower(p.waiting, p.node, v, distance);
+                dcsr_i_links_expect_row(p.l, v);
+                expect(&p, p.l->out, recent, RECENT, puts % RECENT);
+                recent[puts++ % RECENT] = v;
             }
         }
     }

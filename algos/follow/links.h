@@ -67,7 +67,7 @@ static inline void dcsr_i_links_expect_row(const dcsr_i_links *links, uint32_t u
 }
 static inline void dcsr_i_links_expect_places(const dcsr_i_links *links, uint32_t u)
 {
-    enum { LINE = 64, MOST = 512 };
+    enum { LINE = 64, MOST = 128 };
     const uint64_t begin = links->row[u].begin,
                    length = links->row[u].length < MOST ? links->row[u].length : MOST;
     const char *end = (const char *)(links->end + begin), *way = (const char *)(links->way + begin);
