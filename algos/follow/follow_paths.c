@@ -225,7 +225,8 @@ static bool is_supported(dcsr_follower *f, const paths *p, uint32_t v)
  * later is suspect again. Suspects of the queue to begin with. */
 static dcsr_status trim(dcsr_follower *f, const paths *p)
 {
-    uint32_t bunch[DCSR_I_BUNCH];
+    uint32_t bunch[DCSR_I_BUNCH], recent[RECENT] = {0};
+    uint64_t puts = 0;
     for (uint64_t i = 0; i < f->count; i++)
         if (p->node[p->queue[i]].state & SUSPECT) dcsr_i_nearest_add(p->waiting, p->node, p->queue[i]);
     for (uint32_t n; !f->anew && (n = dcsr_i_nearest_take(p->waiting, p->node, bunch)) > 0;) {
@@ -242,8 +243,11 @@ static dcsr_status trim(dcsr_follower *f, const paths *p)
             note(f, p, v, TRIMMED);
             for (DCSR_I_EACH_LINK(k, p->l, v)) {
                 const uint32_t w = p->l->end[k];
-                if (p->node[w].above == v && !(p->node[w].state & (DCSR_I_WAITS | TRIMMED)))
-                    dcsr_i_links_expect_row(p->l, w), dcsr_i_nearest_add(p->waiting, p->node, w);
+                if (p->node[w].above != v || p->node[w].state & (DCSR_I_WAITS | TRIMMED)) continue;
+                dcsr_i_nearest_add(p->waiting, p->node, w);
+                dcsr_i_links_expect_row(p->l, w);
+                expect(p, p->l->in, recent, RECENT, puts % RECENT);
+                recent[puts++ % RECENT] = w;
             }
         }
     }
@@ -279,6 +283,7 @@ static dcsr_status settle(dcsr_follower *f, dcsr_view *view)
     dcsr_i_nearest_begin(p.waiting, width);
     dcsr_status status = trim(f, &p);
     for (uint64_t i = 0; i < f->count && !f->anew && !status; i++) {
+        if (i + 2 * AHEAD < f->count) dcsr_i_links_expect_row(p.l, p.queue[i + 2 * AHEAD]);
         expect(&p, p.l->in, p.queue, f->count, i + AHEAD);
         expect_ends(&p, p.queue, f->count, i + AHEAD_ENDS);
         if (p.node[p.queue[i]].state & TRIMMED) attach(f, &p, p.queue[i]);
@@ -287,6 +292,7 @@ static dcsr_status settle(dcsr_follower *f, dcsr_view *view)
     dcsr_i_nearest_begin(p.waiting, width);
     for (uint64_t i = 0; i < f->count; i++) {
         const uint32_t v = p.queue[i];
+        if (i + AHEAD < f->count) __builtin_prefetch(p.node + p.queue[i + AHEAD]);
         const bool starts = p.node[v].state & (TRIMMED | NOTED) && p.node[v].distance < INFINITY;
         p.node[v].state = 0;
         if (starts) dcsr_i_nearest_add(p.waiting, p.node, v);
