@@ -3,7 +3,8 @@
  * An R-MAT graph, directed, a grid of which each point has four neighbours, and a small random graph for the closure,
  * which the others are too large for; with whole weights from 1 to 255. Half
  * of a batch are new edges, of the same distribution or to a point two steps away in the grid, half are edges of the
- * graph that are removed; no edge is in two batches. Batches are of some sizes, and of 1 in 10,000 edges. An advance is
+ * graph that are removed; no edge is in two batches. Batches are of some sizes, and of 1 in 10,000 edges, these also of
+ * removed edges alone ("412 gone"). An advance is
  * timed with the difference of the two views in it, and is the mean of some batches; computing anew is the algorithm of
  * dcsr/graph.h or dcsr/bfs.h by the new view, the least of some runs. What both find is compared. */
 #include <dcsr/bfs.h>
@@ -16,9 +17,12 @@
 #include <string.h>
 
 enum { ROUNDS = 5 };
-static const uint64_t sizes[] = {1, 100, 0, 10000};
-enum { SIZES = sizeof sizes / sizeof *sizes };
 enum { PART = 10000 }; /* of the edges: a batch of size 0 */
+static const struct {
+    uint64_t changes;
+    bool gone; /* all are removed edges */
+} sizes[] = {{1, false}, {100, false}, {0, false}, {0, true}, {10000, false}};
+enum { SIZES = sizeof sizes / sizeof *sizes };
 
 typedef struct stream {
     bench *b;
@@ -136,13 +140,14 @@ static void check(const stream *s, dcsr_follower *f, int kind)
         bench_die("%s: another result than by computing anew (%g)", kinds[kind].name, difference);
 }
 
-static void send_batch(stream *s, uint64_t size)
+static void send_batch(stream *s, uint64_t size, bool gone)
 {
-    const uint64_t come = (size + 1) / 2, go = size / 2;
+    const uint64_t come = gone ? 0 : (size + 1) / 2, go = size - come;
     const uint64_t at = s->next;
-    s->next += come;
-    BENCH_OK(
-        dcsr_matrix_insert(s->matrix, come, s->fresh.row + at, s->fresh.col + at, s->fresh.value + at, NULL));
+    s->next += come > go ? come : go;
+    if (come)
+        BENCH_OK(dcsr_matrix_insert(s->matrix, come, s->fresh.row + at, s->fresh.col + at,
+                                    s->fresh.value + at, NULL));
     if (go) BENCH_OK(dcsr_matrix_remove(s->matrix, go, s->edges.row + at, s->edges.col + at, NULL));
 }
 
@@ -155,13 +160,13 @@ static void measure(stream *s, bench_table *table, const char *graph, int kind)
     BENCH_OK(dcsr_follow_named(&f, kinds[kind].name, view, s->source));
     dcsr_view_destroy(view);
     for (int size = 0; size < BENCH_SIZE(s->b, SIZES - 1, SIZES); size++) {
-        const uint64_t changes = sizes[size] ? sizes[size] : s->m / PART;
-        if (s->next + ROUNDS * (changes + 1) / 2 > s->fresh.n) continue;
+        const uint64_t changes = sizes[size].changes ? sizes[size].changes : s->m / PART;
+        if (s->next + ROUNDS * (changes + 1) > s->fresh.n) continue;
         double taken = 0, anew = INFINITY, touched = 0;
         uint64_t fell_back = 0;
         for (int round = 0; round < ROUNDS; round++) {
             dcsr_follow_report report;
-            send_batch(s, changes);
+            send_batch(s, changes, sizes[size].gone);
             BENCH_OK(dcsr_view_create(&view, s->matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST));
             double start = bench_now();
             BENCH_OK(dcsr_follower_advance(f, view, &report));
@@ -178,7 +183,7 @@ static void measure(stream *s, bench_table *table, const char *graph, int kind)
         }
         BENCH_OK(dcsr_follower_get_info(f, &info));
         char batch[32];
-        snprintf(batch, sizeof batch, "%llu", (unsigned long long)changes);
+        snprintf(batch, sizeof batch, "%llu%s", (unsigned long long)changes, sizes[size].gone ? " gone" : "");
         bench_row(table, BENCH_LABELS(graph, kinds[kind].name, batch), 1e3 * taken, 1e3 * anew, anew / taken,
                   1e-3 * (double)changes / taken, touched, (double)fell_back, 1e-6 * (double)info.bytes);
     }

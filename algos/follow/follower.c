@@ -346,6 +346,7 @@ dcsr_status dcsr_follower_get_info(const dcsr_follower *f, dcsr_follower_info *i
                                  .links = f->kind->only_out ? f->links.count
                                                             : (f->links.count + f->links.loops) / 2,
                                  .bytes = sizeof *f + dcsr_i_links_bytes(&f->links)};
+    if (f->nearest) info->bytes += sizeof *f->nearest + f->nearest->room * sizeof *f->nearest->bunch;
     if (f->bits) info->bytes += (f->bit_rows + 1) * f->words * sizeof *f->bits;
     for (int a = 0; a < DCSR_I_FOLLOW_ARRAYS; a++)
         if (f->array[a]) info->bytes += f->room * f->kind->size[a];

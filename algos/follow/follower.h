@@ -11,6 +11,7 @@
 #define DCSR_FOLLOW_FOLLOWER_H
 
 #include "algos/follow/links.h"
+#include "algos/follow/nearest.h"
 #include <dcsr/follow.h>
 
 typedef enum dcsr_i_change_kind { DCSR_I_INSERTED, DCSR_I_REMOVED, DCSR_I_CHANGED } dcsr_i_change_kind;
@@ -63,6 +64,7 @@ struct dcsr_follower {
     uint64_t negative; /* negative weights */
     bool mixed; /* there were some when distances were computed last; then what dcsr_sssp() has told: */
     dcsr_sssp_result paths;
+    dcsr_i_nearest *nearest; /* of paths */
     double damping, tolerance;
     double mass, residuals; /* sums over all vertices: of ranks before they are scaled, of |residuals| */
     double rounded;         /* what rounding may have added to residuals, in sum */

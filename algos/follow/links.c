@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEAST_ROOM = 4 };
+/* Places that a row has besides its links and half as many; behind all rows one in SPARE of theirs. */
+enum { LEAST_ROOM = 2, SPARE = 16 };
 
 double dcsr_i_links_weight(dcsr_type type, const void *values, uint64_t i)
 {
@@ -162,6 +163,7 @@ static bool put(dcsr_i_links *l, uint32_t u, uint32_t v, uint64_t place, int way
         l->loops += u == v;
         l->end[place] = v;
         l->way[place] = 0;
+        if (l->out) l->out[place] = l->in[place] = INFINITY;
     }
     l->way[place] |= (unsigned char)way;
     if (l->out && way & DCSR_I_LINK_OUT) l->out[place] = weight;
@@ -173,6 +175,8 @@ static bool drop(dcsr_i_links *l, uint32_t u, uint32_t v, uint64_t place, int wa
 {
     dcsr_i_link_row *row = &l->row[u];
     l->way[place] &= (unsigned char)~way;
+    if (l->out && way & DCSR_I_LINK_OUT) l->out[place] = INFINITY;
+    if (l->out && way & DCSR_I_LINK_IN) l->in[place] = INFINITY;
     if (l->way[place] & (DCSR_I_LINK_OUT | DCSR_I_LINK_IN)) return false;
     copy_places(l, place, l, place + 1, row->begin + row->length - place - 1);
     row->length--;
@@ -307,6 +311,7 @@ static dcsr_status merge_row(dcsr_i_links *l, uint64_t v, const side *in, const 
         const uint64_t b = o < out->begin[v + 1] ? out->end[o] : UINT64_MAX;
         const uint64_t at = row->begin + row->length++, end = a < b ? a : b;
         l->end[at] = (uint32_t)end;
+        if (l->out) l->out[at] = l->in[at] = INFINITY;
         for (uint64_t first = i; i < in->begin[v + 1] && in->end[i] == end; i++) {
             if (l->in && i > first) return refuse_twice(end, (uint32_t)v);
             if (l->in) l->in[at] = in->weight[i];
@@ -331,6 +336,7 @@ static dcsr_status merge_sides(dcsr_i_links *l, const side *in, const side *out)
         const uint64_t edges = in->begin[v + 1] - in->begin[v] + out->begin[v + 1] - out->begin[v];
         if (edges) l->room += room_for(edges);
     }
+    l->room += l->room / SPARE;
     dcsr_status status = dcsr_i_links_grow(l, in->vertices);
     if (!status) status = take_places(l, in->weight != NULL);
     for (uint64_t v = 0; v < in->vertices && !status; v++) status = merge_row(l, v, in, out);

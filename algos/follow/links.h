@@ -33,7 +33,8 @@ typedef struct dcsr_i_links {
     uint64_t loops;
     uint32_t *end;      /* of each place */
     unsigned char *way; /* DCSR_I_LINK_* */
-    double *out, *in;   /* weights of the edge from the row's vertex and to it; NULL: none are kept */
+    double *out,
+        *in; /* weights of the edge from the row's vertex and to it, INFINITY if it is not there; NULL: none */
 } dcsr_i_links;
 
 /* Takes all edges of a square view, whose values become weights if that is wanted; if only_out is, a link stands in the
@@ -66,7 +67,7 @@ static inline void dcsr_i_links_expect_row(const dcsr_i_links *links, uint32_t u
 }
 static inline void dcsr_i_links_expect_places(const dcsr_i_links *links, uint32_t u)
 {
-    enum { LINE = 64, MOST = 512 };
+    enum { LINE = 64, MOST = 128 };
     const uint64_t begin = links->row[u].begin,
                    length = links->row[u].length < MOST ? links->row[u].length : MOST;
     const char *end = (const char *)(links->end + begin), *way = (const char *)(links->way + begin);

@@ -141,8 +141,9 @@ DCSR_API dcsr_status dcsr_follower_get_triangles(dcsr_follower *follower, dcsr_f
  *
  * Each vertex that is reached knows the one through which it is. What loses that looks, by ascending distance, for
  * another that is as near; if there is none, it and all that depends on it are trimmed, and get their distances from
- * what is left, together with what new edges bring nearer (G. Ramalingam, T. Reps 1996). Each vertex is looked at three
- * times at most, by ascending distance in a radix heap. Memory: 29 n bytes for levels, 25 n for distances.
+ * what is left, together with what new edges bring nearer (G. Ramalingam, T. Reps 1996). The order is that of buckets
+ * of distances: a vertex is looked at again only where it comes nearer within its bucket. Memory: 24 n bytes for
+ * levels, 28 n for distances, and what waits.
  *
  * While there is a negative weight, distances are computed anew by dcsr_sssp() each time. Of a matrix with
  * DCSR_POLICY_KEEP, in which one position has several weights, distances cannot be followed: INVALID_ARGUMENT; so it is

@@ -1,7 +1,13 @@
 /* test_cli_follow.c: `dcsr ingest --follow`: what it tells at the end, of windows too, and what it refuses. */
 #include "tests/support/program.h"
+#include "tests/support/support_store.h"
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void begin(void)
 {
@@ -64,6 +70,94 @@ Test(cli_follow, sees_what_leaves_a_window)
     FOLLOW(r, "--json ingest a.tsv --columns 1,2 --window 2 --follow cc --into s#m");
     PROGRAM_INTEGER(&r, "components", 4);
     program_free(&r);
+}
+
+/* ---- A stream ---- */
+
+/* Between pieces of the stream longer than between versions that are followed. */
+enum { PIECES = 10, PIECE_EDGES = 60, PIECE_PAUSE = 120, VERTICES = 25 };
+
+/* Edges among few vertices, so that many are seen again, with weights and times of which some are late. */
+static char *write_piece(int piece)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    cr_assert(stream);
+    for (int e = 0; e < PIECE_EDGES; e++)
+        fprintf(stream, "%d %d %d %d\n", rand() % VERTICES, rand() % VERTICES, rand() % 4,
+                100 + 10 * piece + e / 6 - (rand() % 8 ? 0 : rand() % 9));
+    cr_assert(!fclose(stream));
+    return text;
+}
+
+static pid_t follow_stream(const char *options)
+{
+    return program_start(
+        "--json ingest - --value 3 --time 4 --window 25s --every 10ms --batch 7 --into s#m --durable %s "
+        "--source 3 --follow cc,triangles,bfs,sssp,kcore,pagerank,closure <pipe",
+        options);
+}
+
+/* What followers told is what is computed from the stored matrix. */
+static void expect_computed(const program_result *told)
+{
+    static const struct {
+        const char *command, *key, *told;
+    } numbers[] = {
+        {"cc", "components", "components"},           {"cc", "largest", "largest_component"},
+        {"triangles", "triangles", "triangles"},      {"bfs --source 3", "reached", "bfs_reached"},
+        {"bfs --source 3", "max_level", "max_level"}, {"sssp --source 3", "reached", "sssp_reached"},
+        {"kcore", "largest", "degeneracy"},           {"kcore", "vertices", "innermost_core"},
+        {"closure", "pairs", "closure_pairs"}};
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+        program_result r;
+        PROGRAM_JSON(r, "--json %s s#m", numbers[k].command);
+        PROGRAM_INTEGER(told, numbers[k].told, program_integer(&r, numbers[k].key));
+        program_free(&r);
+    }
+    program_result r;
+    PROGRAM_JSON(r, "--json sssp --source 3 s#m");
+    cr_assert(program_number(told, "farthest") == program_number(&r, "distance_max"));
+    program_free(&r);
+}
+
+/* Piece by piece, so that many versions are followed; in the second round it is killed after some, and goes on in the
+ * same stream from its beginning. */
+Test(cli_follow, tells_of_a_window_what_is_computed_after_kills_too)
+{
+    char *pieces[PIECES];
+    srand(5);
+    cr_assert(!mkfifo("pipe", 0600));
+    for (int p = 0; p < PIECES; p++) pieces[p] = write_piece(p);
+    for (int round = 0; round < 2; round++) {
+        for (int again = !round; again < 2; again++) {
+            const int end = again ? PIECES : PIECES / 2;
+            const pid_t process = follow_stream(round && again ? "--resume" : "");
+            const int pipe = open("pipe", O_WRONLY);
+            cr_assert(pipe >= 0);
+            for (int p = 0; p < end; p++) {
+                const size_t length = strlen(pieces[p]);
+                cr_assert(write(pipe, pieces[p], length) == (ssize_t)length);
+                store_pause(PIECE_PAUSE);
+            }
+            if (!again) cr_assert(!kill(process, SIGKILL));
+            close(pipe);
+            const int status = program_wait(process);
+            char *err = program_read_file("err");
+            cr_assert(status == (again ? 0 : 1000 + SIGKILL), "%d: %s", status, err);
+            free(err);
+        }
+        char *out = program_read_file("out");
+        program_result told = {.json = json_loads(out, 0, NULL)};
+        cr_assert(told.json, "%s", out);
+        expect_computed(&told);
+        cr_assert(program_integer(&told, "followed_versions") > 2);
+        json_decref(told.json);
+        free(out);
+        cr_assert(system("rm -r s") == 0);
+    }
+    for (int p = 0; p < PIECES; p++) free(pieces[p]);
 }
 
 Test(cli_follow, refuses_what_it_does_not_know)
