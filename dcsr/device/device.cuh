@@ -13,7 +13,8 @@
  *      __syncthreads, __syncwarp(mask), warp intrinsics with masks, atomics
  *
  * A kernel may rely on nothing between two barriers but atomics; what another kernel wrote is seen when both
- * are on one stream, or an event lies between. Who looks in a loop for what another block writes calls __nanosleep(). */
+ * are on one stream, or an event lies between. Who looks in a loop for what another block writes calls
+ * __nanosleep(). */
 #ifndef DCSR_DEVICE_CUH
 #define DCSR_DEVICE_CUH
 

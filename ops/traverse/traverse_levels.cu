@@ -180,8 +180,8 @@ DCSR_CUDA_INLINE void search_share(const dcsr_i_cuda_traversal &s, const dcsr_i_
     if (longest) atomicMax(&found->longest, longest);
 }
 
-/* Each block knows by itself how far the search is, and all agree on it. What a level finds is counted in one of three places: the one
- * before may still be read by blocks that come late, and the one after is made zero meanwhile. */
+/* Each block knows by itself how far the search is, and all agree on it. What a level finds is counted in one of three
+ * places: the one before may still be read by blocks that come late, and the one after is made zero meanwhile. */
 static __global__ void __launch_bounds__(DCSR_CUDA_SOME_THREADS) search_some(dcsr_i_cuda_traversal s)
 {
     dcsr_i_cuda_progress now = *s.progress;

@@ -150,8 +150,8 @@ DCSR_CUDA_INLINE void go_alone(const many &m, state now, tally &t, dcsr_i_graph_
     }
 }
 
-/* Of three places for counts one is in use, the one before may still be read by blocks that come late, and the one after
- * is made zero meanwhile. */
+/* Of three places for counts one is in use, the one before may still be read by blocks that come late, and the one
+ * after is made zero meanwhile. */
 static __global__ void __launch_bounds__(DCSR_GRAPH_THREADS) search_many(many m)
 {
     tally t = {};

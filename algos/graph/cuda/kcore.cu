@@ -1,8 +1,8 @@
 /* kcore.cu: core numbers by peeling, in one launch whose blocks meet after each step.
  *
  * As on the cpu: at level k all vertices with at most k edges to what is left are taken away, and those that fall to k
- * thereby, round by round. What is left is listed, and looked over once a level. A vertex falls to k once: whoever takes
- * that edge from it lists it, so the core numbers do not depend on the order. */
+ * thereby, round by round. What is left is listed, and looked over once a level. A vertex falls to k once: whoever
+ * takes that edge from it lists it, so the core numbers do not depend on the order. */
 #include "algos/graph/cuda/list_walk.cuh"
 
 typedef dcsr_i_graph_peeling peeling;

@@ -1,7 +1,7 @@
 /* list_walk.cuh: visiting the edges of listed vertices by all blocks of a launch (internal; in kernels).
  *
- * A thread has a row; the rows of a block are shared out evenly among its threads (block_walk.cuh). Rows with many edges
- * are cut into parts and only listed; once all blocks have met, each takes some of the parts. */
+ * A thread has a row; the rows of a block are shared out evenly among its threads (block_walk.cuh). Rows with many
+ * edges are cut into parts and only listed; once all blocks have met, each takes some of the parts. */
 #ifndef DCSR_GRAPH_LIST_WALK_CUH
 #define DCSR_GRAPH_LIST_WALK_CUH
 
