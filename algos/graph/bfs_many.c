@@ -7,6 +7,7 @@
  *      next = frontier A  and not seen
  *
  * It pushes from the vertices of the frontier, or pulls into all that some source has not reached. */
+#include "algos/graph/cuda/graph_cuda.h"
 #include "algos/graph/edges.h"
 #include "algos/graph/found.h"
 #include <dcsr/bfs.h>
@@ -151,6 +152,16 @@ static dcsr_status check(dcsr_i_edges *e, const int32_t *level, const dcsr_bfs_r
     return DCSR_OK;
 }
 
+static dcsr_status search_there(int32_t *level, dcsr_bfs_result *results, dcsr_view *A, uint64_t count,
+                                const uint64_t *sources)
+{
+    dcsr_i_edges e;
+    dcsr_i_edges_on_device(&e, A, DCSR_I_EDGES_OUT, false, "dcsr_bfs_many");
+    if (!check(&e, level, results, count, sources) && count)
+        dcsr_i_graph_device->bfs_many(&e, level, results, count, sources);
+    return dcsr_i_edges_close(&e);
+}
+
 dcsr_status dcsr_bfs_many(int32_t *level, dcsr_bfs_result *results, dcsr_view *A, uint64_t count,
                           const uint64_t *sources, const dcsr_graph_options *options)
 {
@@ -158,6 +169,7 @@ dcsr_status dcsr_bfs_many(int32_t *level, dcsr_bfs_result *results, dcsr_view *A
     dcsr_i_edges out, in = {0};
     dcsr_status status = dcsr_view_get_shape(A, &shape);
     if (status) return status;
+    if (shape.device == DCSR_DEVICE_CUDA) return search_there(level, results, A, count, sources);
     const bool symmetric = options && options->symmetric,
                columns = !symmetric && shape.layout == DCSR_LAYOUT_CSC;
     dcsr_i_edges_out(&out, A, "dcsr_bfs_many");

@@ -3,6 +3,7 @@
  * At level k all vertices with at most k edges to what is left are taken away, and those that fall to k thereby, until
  * none is left that has so few. What is left is listed, and looked over once a level: a vertex as often as its core
  * number says, so no more often than it has edges. */
+#include "algos/graph/cuda/graph_cuda.h"
 #include "algos/graph/edges.h"
 #include "algos/graph/found.h"
 #include <dcsr/graph.h>
@@ -103,9 +104,13 @@ dcsr_status dcsr_kcore(uint32_t *core, dcsr_kcore_result *result, dcsr_view *A,
                        const dcsr_graph_options *options)
 {
     dcsr_i_edges e;
+    dcsr_view_shape shape;
     if (!core && !result)
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
                                 "dcsr_kcore: core and result are NULL; give one of them");
+    const dcsr_status status = dcsr_view_get_shape(A, &shape);
+    if (status) return status;
+    if (shape.device == DCSR_DEVICE_CUDA) return dcsr_i_graph_device->kcore(core, result, A, options);
     dcsr_i_edges_once(&e, A, options && options->symmetric, "dcsr_kcore");
     const uint64_t n = e.vertices;
     peeling p = {.e = &e, .left_count = n};

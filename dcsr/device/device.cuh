@@ -8,11 +8,13 @@
  *
  *      SIMT_SHARED(T, name, N)           a shared array; SIMT_SHARED_DYN(T, name) the one sized by the launch
  *      simt::launch(kernel, blocks, threads, shared_bytes, stream, arguments...)      instead of <<<>>>
+ *      simt::launch_together(...)        the same, of blocks that wait for each other
  *      DCSR_CUDA_INLINE                  before a function that kernels call
  *      __syncthreads, __syncwarp(mask), warp intrinsics with masks, atomics
  *
  * A kernel may rely on nothing between two barriers but atomics; what another kernel wrote is seen when both
- * are on one stream, or an event lies between. */
+ * are on one stream, or an event lies between. Who looks in a loop for what another block writes calls
+ * __nanosleep(). */
 #ifndef DCSR_DEVICE_CUH
 #define DCSR_DEVICE_CUH
 
@@ -40,6 +42,14 @@ void launch(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared_bytes
             typename same<P>::type... arguments)
 {
     kernel<<<blocks, threads, shared_bytes, stream>>>(arguments...);
+}
+/* All blocks are on the device at a time, or the launch fails. */
+template <class... P>
+void launch_together(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared_bytes,
+                     cudaStream_t stream, typename same<P>::type... arguments)
+{
+    void *pointers[] = {&arguments...};
+    cudaLaunchCooperativeKernel(kernel, blocks, threads, pointers, shared_bytes, stream);
 }
 } // namespace simt
 #endif

@@ -96,6 +96,34 @@ void dcsr_i_cuda_launch_resident(dcsr_i_cuda_stream *stream, void (*kernel)(P...
                               arguments...);
 }
 
+/* Blocks that wait for each other (dcsr_i_cuda_meet), one on each multiprocessor at most: the more they are, the longer
+ * they wait. */
+template <class... P, class... A>
+void dcsr_i_cuda_launch_together(dcsr_i_cuda_stream *stream, void (*kernel)(P...), uint64_t items,
+                                 int threads, A... arguments)
+{
+    if (!items) return;
+    const uint64_t most = (unsigned)dcsr_i_cuda_describe(dcsr_i_cuda_device_of(stream))->multiprocessors;
+    simt::launch_together(kernel, dim3((unsigned)(items < most ? items : most)), dim3((unsigned)threads), 0,
+                          dcsr_i_cuda_raw(stream), arguments...);
+    dcsr_i_cuda_launched(stream);
+}
+
+/* A barrier of all blocks of a launch: what they have written before is seen by all behind it. *arrived counts those
+ * that have come, over all barriers; `meeting` is how many there have been with this one. By all threads of all
+ * blocks. */
+DCSR_CUDA_INLINE void dcsr_i_cuda_meet(unsigned *arrived, unsigned meeting)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        atomicAdd(arrived, 1u);
+        while (static_cast<int>(*(volatile unsigned *)arrived - meeting * gridDim.x) < 0) __nanosleep(0);
+        __threadfence();
+    }
+    __syncthreads();
+}
+
 /* In kernels: which items are this thread's, this warp's, this block's: first, first + step, ... All lanes of
  * a warp, and all threads of a block, get the same ones of the latter two. */
 DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_first()

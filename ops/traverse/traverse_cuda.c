@@ -2,14 +2,19 @@
 #include "ops/traverse/traverse_cuda.h"
 #include "dcsr/store/cuda/store_cuda.h"
 
-/* Levels that are launched ahead: twice as many each time that they did not suffice. */
-enum { LEAST_AHEAD = 2, MOST_AHEAD = 64 };
+/* A level of some vertices finds no more than it has edges. */
+static uint64_t most_noted(const dcsr_i_cuda_traversal *search)
+{
+    const uint64_t n = search->rows.rows;
+    return n < DCSR_CUDA_SOME_EDGES ? n : (uint64_t)DCSR_CUDA_SOME_EDGES;
+}
 
 /* Everything is in one block of device memory. */
 static size_t bytes_of(const dcsr_i_cuda_traversal *search)
 {
     uint64_t n = search->rows.rows;
-    return sizeof *search->progress + (n + 1) * sizeof *search->offsets + n * sizeof *search->where +
+    return sizeof *search->progress + sizeof *search->counts + (n + 1) * sizeof *search->offsets +
+           n * sizeof *search->where + 2 * most_noted(search) * sizeof *search->noted[0] +
            n * (sizeof *search->level + 2 * sizeof *search->queue[0]) +
            2 * search->words * sizeof *search->visited;
 }
@@ -18,9 +23,12 @@ static void lay_out(dcsr_i_cuda_traversal *search, char *block)
 {
     uint64_t n = search->rows.rows;
     search->progress = (dcsr_i_cuda_progress *)block;
-    search->offsets = (uint64_t *)(search->progress + 1);
+    search->counts = (dcsr_i_cuda_counts *)(search->progress + 1);
+    search->offsets = (uint64_t *)(search->counts + 1);
     search->where = search->offsets + n + 1;
-    search->level = (int32_t *)(search->where + n);
+    search->noted[0] = search->where + n;
+    search->noted[1] = search->noted[0] + most_noted(search);
+    search->level = (int32_t *)(search->noted[1] + most_noted(search));
     search->queue[0] = (uint32_t *)(search->level + n);
     search->queue[1] = search->queue[0] + n;
     search->visited = search->queue[1] + n;
@@ -33,23 +41,22 @@ static bool is_for_a_walk(const dcsr_i_cuda_found *frontier)
 }
 
 /* Levels of few and some vertices, as far as they go. */
-static void go_ahead(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search, int levels)
+static void go_ahead(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search)
 {
     dcsr_i_cuda_traversal_few(stream, search);
-    for (int k = 0; k < levels; k++) dcsr_i_cuda_traversal_some(stream, search);
+    dcsr_i_cuda_traversal_some(stream, search);
 }
 
 static dcsr_status search_levels(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search, uint64_t n,
                                  const uint64_t *sources, dcsr_traverse_result *result)
 {
     dcsr_i_cuda_progress now;
-    int ahead = LEAST_AHEAD;
     dcsr_i_cuda_fill(stream, search->level, 0xff, search->rows.rows * sizeof *search->level);
     dcsr_i_cuda_fill(stream, search->visited, 0, 2 * search->words * sizeof *search->visited);
-    dcsr_i_cuda_fill(stream, search->progress, 0, sizeof *search->progress);
+    dcsr_i_cuda_fill(stream, search->progress, 0, sizeof *search->progress + sizeof *search->counts);
     dcsr_i_cuda_traversal_start(stream, search, n, sources);
     dcsr_i_cuda_traversal_collect(stream, search);
-    go_ahead(stream, search, ahead);
+    go_ahead(stream, search);
     for (;;) {
         DCSR_TRY(dcsr_i_cuda_read_back(stream, &now, search->progress, sizeof now, "traverse"));
         if (!now.frontier.vertices) break;
@@ -57,8 +64,9 @@ static dcsr_status search_levels(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_t
             DCSR_TRY(dcsr_i_cuda_traversal_walk(stream, search, &now));
             continue;
         }
-        if (ahead < MOST_AHEAD) ahead *= 2;
-        go_ahead(stream, search, ahead);
+        /* What the one gives up goes to the other. */
+        go_ahead(stream, search);
+        go_ahead(stream, search);
     }
     *result = (dcsr_traverse_result){.reached = now.reached,
                                      .max_level = now.level ? now.level - 1 : 0,

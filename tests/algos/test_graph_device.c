@@ -76,7 +76,7 @@ static dcsr_matrix *store(const graph *g, dcsr_context *where, dcsr_type type)
 
 /* Everything that is found of one view, with bytes that are the same where the results are. */
 typedef struct findings {
-    uint32_t *component;
+    uint32_t *component, *core;
     double *distance, *coefficient, *rank;
     uint64_t *triangles;
     dcsr_components_result components;
@@ -84,23 +84,20 @@ typedef struct findings {
     dcsr_triangles_result count;
     dcsr_clustering_result clustering;
     dcsr_pagerank_result walk;
+    dcsr_kcore_result cores;
 } findings;
 
 static findings find(dcsr_view *view, uint64_t n, bool symmetric)
 {
     const dcsr_graph_options known = {.symmetric = symmetric};
-    findings f = {test_allocate(n, 4),
-                  test_allocate(n, 8),
-                  test_allocate(n, 8),
-                  test_allocate(n, 8),
-                  test_allocate(n, 8),
-                  {0},
-                  {0},
-                  {0},
-                  {0},
-                  {0},
-                  {0}};
+    findings f = {.component = test_allocate(n, 4),
+                  .core = test_allocate(n, 4),
+                  .distance = test_allocate(n, 8),
+                  .coefficient = test_allocate(n, 8),
+                  .rank = test_allocate(n, 8),
+                  .triangles = test_allocate(n, 8)};
     TEST_OK(dcsr_components(f.component, &f.components, view, &known));
+    TEST_OK(dcsr_kcore(f.core, &f.cores, view, &known));
     TEST_OK(dcsr_sssp(f.distance, &f.wide_paths, view, n / 3, &(dcsr_sssp_options){.delta = 1e6}));
     TEST_OK(dcsr_sssp(f.distance, &f.paths, view, n / 3, &(dcsr_sssp_options){.delta = 7}));
     TEST_OK(dcsr_triangles(f.triangles, &f.count, view, &known));
@@ -113,7 +110,8 @@ static findings find(dcsr_view *view, uint64_t n, bool symmetric)
 
 static void release(findings *f)
 {
-    free(f->component), free(f->distance), free(f->coefficient), free(f->rank), free(f->triangles);
+    free(f->component), free(f->core), free(f->distance), free(f->coefficient), free(f->rank),
+        free(f->triangles);
 }
 
 static void compare(const findings *f, const findings *wanted, uint64_t n)
@@ -121,6 +119,7 @@ static void compare(const findings *f, const findings *wanted, uint64_t n)
     double difference = 0;
     cr_assert(!memcmp(f->component, wanted->component, n * 4) && f->components.components &&
               !memcmp(&f->components, &wanted->components, sizeof f->components));
+    cr_assert(!memcmp(f->core, wanted->core, n * 4) && !memcmp(&f->cores, &wanted->cores, sizeof f->cores));
     cr_assert(!memcmp(f->distance, wanted->distance, n * 8));
     cr_assert(f->paths.reached == wanted->paths.reached && f->paths.farthest == wanted->paths.farthest);
     cr_assert(f->wide_paths.reached == wanted->paths.reached &&

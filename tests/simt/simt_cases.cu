@@ -222,6 +222,39 @@ static void run_atomics()
     CHECK(votes.values() == (std::vector<int>{1, 1}));
 }
 
+/* Blocks that are in flight together meet after each round, in which each takes on what its neighbour has. */
+template <bool FENCED> __global__ void take_on(unsigned *numbers, unsigned *arrived, unsigned rounds)
+{
+    for (unsigned round = 0; round < rounds; round++) {
+        const unsigned *from = numbers + round % 2 * gridDim.x;
+        unsigned *to = numbers + (round + 1) % 2 * gridDim.x;
+        if (threadIdx.x == 1) to[blockIdx.x] = from[(blockIdx.x + 1) % gridDim.x] + 1;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            if (FENCED) __threadfence();
+            atomicAdd(arrived, 1u);
+            while (*(volatile unsigned *)arrived < (round + 1) * gridDim.x) __nanosleep(0);
+            if (FENCED) __threadfence();
+        }
+        __syncthreads();
+    }
+}
+
+template <bool FENCED> static void run_meetings()
+{
+    const unsigned blocks = 7, rounds = 12;
+    std::vector<unsigned> initial(2 * blocks), expected(blocks);
+    for (unsigned b = 0; b < blocks; b++) {
+        initial[b] = 100 * b;
+        expected[b] = 100 * ((b + rounds) % blocks) + rounds;
+    }
+    const device_array<unsigned> numbers(initial), arrived(std::vector<unsigned>(1, 0));
+    simt::launch_together(take_on<FENCED>, blocks, 32, 0, nullptr, numbers.data, arrived.data, rounds);
+    std::vector<unsigned> found = numbers.values();
+    found.resize(blocks);
+    CHECK(found == expected);
+}
+
 /* Prints in which order threads came: the same for the same seed. */
 __global__ void take_numbers(unsigned *next, unsigned *order)
 {
@@ -242,6 +275,8 @@ extern const simt_case KERNEL_CASES[] = {{"clean_reduce", run_reduce<true>},
                                          {"clean_allocator", run_allocator<ATOMIC>},
                                          {"clean_votes", run_votes},
                                          {"clean_atomics", run_atomics},
+                                         {"clean_meetings", run_meetings<true>},
+                                         {"meetings_without_fences", run_meetings<false>},
                                          {"schedule", run_schedule},
                                          {"first_barrier_missing", run_reduce<false>},
                                          {"load_and_store_for_atomic", run_allocator<LOAD_AND_STORE>},

@@ -37,6 +37,8 @@ enum block_vote { COUNT, AND, OR };
 int block_barrier(block_vote vote, bool predicate, const char *file, int line);
 /* A point at which another thread may go on. */
 void may_yield();
+/* One at which, whatever the seed, all others go on first or in their turn: for a thread that looks again and again. */
+void let_others_run();
 /* What fences and atomics order; see simt_launch.cpp. */
 #if SIMT_TSAN
 void fence();
@@ -89,6 +91,11 @@ inline void __threadfence()
 inline void __threadfence_block()
 {
     simt::may_yield();
+}
+
+inline void __nanosleep(unsigned)
+{
+    simt::let_others_run();
 }
 
 inline int __popc(unsigned x)

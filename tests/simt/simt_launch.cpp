@@ -166,7 +166,7 @@ bool remove_finished_blocks()
 }
 
 /* Runs blocks until none is left; on the stream's fiber. */
-void run_blocks(size_t shared_bytes)
+void run_blocks(size_t shared_bytes, bool together)
 {
     std::vector<uint64_t> order(uint64_t(shape.grid.x) * shape.grid.y * shape.grid.z);
     for (uint64_t i = 0; i < order.size(); i++) order[i] = i;
@@ -176,6 +176,7 @@ void run_blocks(size_t shared_bytes)
         if (!in_flight) in_flight = 1 + grid->random.below(4);
     }
     if (!in_flight) in_flight = 1;
+    if (together) in_flight = order.size();
     for (size_t started = 0; started < order.size() || !grid->resident.empty();) {
         while (started < order.size() && grid->resident.size() < in_flight)
             start_block(order[started++], shared_bytes);
@@ -189,12 +190,13 @@ struct kernel_operation final : operation {
     std::unique_ptr<kernel_call> call;
     dim3 blocks, threads;
     size_t shared_bytes;
+    bool together;
     uint64_t seed;
     bool faults;
-    kernel_operation(const launch_blocks &at, dim3 threads_, size_t shared_bytes_,
+    kernel_operation(const launch_blocks &at, dim3 threads_, size_t shared_bytes_, bool together_,
                      std::unique_ptr<kernel_call> call_)
         : operation("kernel", at.file, at.line), call(std::move(call_)), blocks(at.blocks), threads(threads_),
-          shared_bytes(shared_bytes_)
+          shared_bytes(shared_bytes_), together(together_)
     {
         of_kernels = true;
     }
@@ -212,7 +214,7 @@ void kernel_operation::run()
     shape = {blocks, threads};
     launches++;
     order_release(&grid->start_order);
-    run_blocks(shared_bytes);
+    run_blocks(shared_bytes, together);
     order_acquire(&grid->end_order);
     delete grid;
     grid = nullptr;
@@ -273,6 +275,14 @@ SIMT_RAW void may_yield()
     leave_emulator();
 }
 
+void let_others_run()
+{
+    enter_emulator();
+    make_runnable(current_thread());
+    run_others();
+    leave_emulator();
+}
+
 #if SIMT_TSAN
 /* ThreadSanitizer does not know fences. So that data can be handed over by fence and atomic, the first atomic after a
  * fence releases what came before it, and a fence acquires what others released at the word of the last atomic. In the
@@ -302,14 +312,15 @@ const std::vector<block_state *> &resident_blocks()
 }
 
 void launch_kernel(const void *kernel, const launch_blocks &at, dim3 threads, size_t shared_bytes,
-                   cudaStream_t handle, std::unique_ptr<kernel_call> call)
+                   cudaStream_t handle, bool together, std::unique_ptr<kernel_call> call)
 {
     serve_on(handle, [&](held_lock &held, CUstream_st *stream) {
         if (stream->device != current_device()) return cudaErrorInvalidResourceHandle;
         if (!has_code()) return cudaErrorNoKernelImageForDevice;
         const cudaError_t error = check_launch(kernel, at.blocks, threads, shared_bytes);
         if (error) return error;
-        const auto op = std::make_shared<kernel_operation>(at, threads, shared_bytes, std::move(call));
+        const auto op =
+            std::make_shared<kernel_operation>(at, threads, shared_bytes, together, std::move(call));
         op->seed = random_numbers{options().seed + (stream->id << 48) + (++stream->launches << 20)}.next();
         op->faults = launch_faults();
         enqueue_operation(held, stream, op);

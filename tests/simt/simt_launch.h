@@ -45,8 +45,9 @@ struct launch_blocks {
     }
 };
 
+/* together: all blocks are in flight at a time, so that they may wait for each other. */
 void launch_kernel(const void *kernel, const launch_blocks &blocks, dim3 threads, size_t shared_bytes,
-                   cudaStream_t stream, std::unique_ptr<kernel_call> call);
+                   cudaStream_t stream, bool together, std::unique_ptr<kernel_call> call);
 
 template <class T> struct same {
     typedef T type;
@@ -58,7 +59,15 @@ template <class... P>
 inline void launch(void (*kernel)(P...), launch_blocks blocks, dim3 threads, size_t shared_bytes,
                    cudaStream_t stream, typename same<P>::type... arguments)
 {
-    launch_kernel(reinterpret_cast<const void *>(kernel), blocks, threads, shared_bytes, stream,
+    launch_kernel(reinterpret_cast<const void *>(kernel), blocks, threads, shared_bytes, stream, false,
+                  std::make_unique<kernel_call_of<P...>>(kernel, arguments...));
+}
+/* cudaLaunchCooperativeKernel() */
+template <class... P>
+inline void launch_together(void (*kernel)(P...), launch_blocks blocks, dim3 threads, size_t shared_bytes,
+                            cudaStream_t stream, typename same<P>::type... arguments)
+{
+    launch_kernel(reinterpret_cast<const void *>(kernel), blocks, threads, shared_bytes, stream, true,
                   std::make_unique<kernel_call_of<P...>>(kernel, arguments...));
 }
 

@@ -131,7 +131,7 @@ static void assert_found(const bug *bugs)
 Test(simt, runs_correct_kernels)
 {
     assert_clean((const char *const[]){"clean_reduce", "clean_scan", "clean_groups", "clean_allocator",
-                                       "clean_votes", "clean_atomics", "clean_hand_over",
+                                       "clean_votes", "clean_atomics", "clean_hand_over", "clean_meetings",
                                        "clean_three_dimensions", "clean_launch_checks", NULL});
 }
 
@@ -192,6 +192,7 @@ Test(simt, finds_bugs_of_kernels)
         {"shuffle_for_syncwarp", THREAD, THREAD, NULL},
         {"blocks_race", ALL, THREAD, NULL},
         {"fences_missing", THREAD, THREAD, NULL},
+        {"meetings_without_fences", THREAD, THREAD, NULL},
         {"beyond_array", ALL, ADDRESS, "written to beyond its end"},
         {"beyond_shared_array", ALL, ADDRESS, "written to beyond its end"},
         {"beyond_dynamic_shared_array", ALL, ADDRESS, "written to beyond its end"},

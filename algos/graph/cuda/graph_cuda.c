@@ -99,4 +99,6 @@ const dcsr_i_graph_engine dcsr_i_graph_cuda = {.open = open,
                                                .components = dcsr_i_graph_components,
                                                .pagerank = dcsr_i_graph_pagerank,
                                                .sssp = dcsr_i_graph_sssp,
+                                               .bfs_many = dcsr_i_graph_bfs_many,
+                                               .kcore = dcsr_i_graph_kcore,
                                                .triangles = dcsr_i_graph_triangles};

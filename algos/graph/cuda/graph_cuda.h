@@ -7,6 +7,7 @@
 
 #include "algos/graph/edges.h"
 #include "dcsr/base/cuda.h"
+#include <dcsr/bfs.h>
 #include <dcsr/graph.h>
 
 typedef struct dcsr_i_graph_engine {
@@ -28,6 +29,11 @@ typedef struct dcsr_i_graph_engine {
     /* If there are negative weights *negative is set, and nothing else is done. */
     dcsr_status (*sssp)(double *distance, dcsr_sssp_result *result, dcsr_view *A, uint64_t source,
                         double delta, bool *negative);
+    /* Of edges there, with sources that have been checked; e->status tells failures. */
+    void (*bfs_many)(dcsr_i_edges *e, int32_t *level, dcsr_bfs_result *results, uint64_t count,
+                     const uint64_t *sources);
+    dcsr_status (*kcore)(uint32_t *core, dcsr_kcore_result *result, dcsr_view *A,
+                         const dcsr_graph_options *options);
     /* Of edges there, each once. own, degree: arrays of the host, by vertex; NULL if nobody asks. */
     dcsr_status (*triangles)(uint64_t *count, dcsr_i_edges *e, uint64_t *own, uint32_t *degree);
 } dcsr_i_graph_engine;

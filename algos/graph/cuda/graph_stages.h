@@ -32,8 +32,27 @@ dcsr_status dcsr_i_graph_pagerank(double *rank, dcsr_pagerank_result *result, dc
                                   const dcsr_pagerank_options *options);
 dcsr_status dcsr_i_graph_sssp(double *distance, dcsr_sssp_result *result, dcsr_view *A, uint64_t source,
                               double delta, bool *negative);
+void dcsr_i_graph_bfs_many(dcsr_i_edges *e, int32_t *level, dcsr_bfs_result *results, uint64_t count,
+                           const uint64_t *sources);
+dcsr_status dcsr_i_graph_kcore(uint32_t *core, dcsr_kcore_result *result, dcsr_view *A,
+                               const dcsr_graph_options *options);
 dcsr_status dcsr_i_graph_triangles(uint64_t *count, dcsr_i_edges *e, uint64_t *own, uint32_t *degree);
 #endif
+
+/* ---- list_walk.cuh ---- */
+
+/* Edges beyond which a row is shared by several blocks. */
+#ifdef DCSR_SIMT
+enum { DCSR_GRAPH_LONG = 40 };
+#else
+enum { DCSR_GRAPH_LONG = 1024 };
+#endif
+
+/* What a step finds: vertices for the next list; parts of long rows; steps that the first block has gone on alone, for
+ * each of which lists are exchanged. */
+typedef struct dcsr_i_graph_found {
+    unsigned int now, parts, alone;
+} dcsr_i_graph_found;
 
 /* ---- graph.cu ---- */
 
@@ -106,6 +125,60 @@ void dcsr_i_graph_degrees_of_ends(dcsr_i_cuda_stream *stream, const dcsr_i_graph
 void dcsr_i_graph_begin_walk(dcsr_i_cuda_stream *stream, const dcsr_i_graph_walk *walk);
 /* One iteration, unless all are done; the caller knows how many hubs there are. */
 void dcsr_i_graph_step(dcsr_i_cuda_stream *stream, const dcsr_i_graph_walk *walk, uint32_t hubs);
+
+/* ---- kcore.cu ---- */
+
+/* What a level finds: vertices that are left; the complement of the least degree; how many have that. */
+typedef struct dcsr_i_graph_level {
+    unsigned int left, least, now;
+} dcsr_i_graph_level;
+
+typedef struct dcsr_i_graph_peel_counts {
+    dcsr_i_graph_level level[3]; /* which take turns */
+    dcsr_i_graph_found step[3];  /* likewise */
+    unsigned int arrived;        /* see dcsr_i_cuda_meet() */
+    /* At the end. */
+    unsigned int largest, vertices;
+} dcsr_i_graph_peel_counts;
+
+typedef struct dcsr_i_graph_peeling {
+    dcsr_i_cuda_rows edges;
+    int32_t *degree; /* edges to what is left; of what is gone, at most the level */
+    uint32_t *core, *left[2], *now[2];
+    uint64_t *part; /* of long rows */
+    dcsr_i_graph_peel_counts *counts;
+} dcsr_i_graph_peeling;
+
+void dcsr_i_graph_peel(dcsr_i_cuda_stream *stream, const dcsr_i_graph_peeling *peeling);
+
+/* ---- bfs_many.cu ---- */
+
+enum { DCSR_GRAPH_MANY = 64 }; /* sources at a time */
+
+typedef struct dcsr_i_graph_many_result {
+    unsigned long long reached, edges, level_sum;
+    unsigned int max_level;
+} dcsr_i_graph_many_result;
+
+typedef struct dcsr_i_graph_many_counts {
+    dcsr_i_graph_found found[3]; /* levels take turns */
+    unsigned int begun;          /* sources, each once */
+    unsigned int arrived;        /* see dcsr_i_cuda_meet() */
+    dcsr_i_graph_many_result result[DCSR_GRAPH_MANY];
+} dcsr_i_graph_many_counts;
+
+typedef struct dcsr_i_graph_many {
+    dcsr_i_cuda_rows edges;
+    unsigned long long *seen, *visit, *next; /* by vertex a bit for each source */
+    uint32_t *list[2];                       /* the frontier, and the next one */
+    uint64_t *part;                          /* of long rows */
+    int32_t *level;                          /* by source and vertex; NULL if nobody asks */
+    dcsr_i_graph_many_counts *counts;
+    uint32_t source[DCSR_GRAPH_MANY];
+} dcsr_i_graph_many;
+
+/* From so many sources. */
+void dcsr_i_graph_search_many(dcsr_i_cuda_stream *stream, const dcsr_i_graph_many *many, uint64_t count);
 
 /* ---- triangles.cu ---- */
 

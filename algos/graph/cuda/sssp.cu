@@ -3,22 +3,20 @@
  * Distances only ever fall, to the least over all paths of sums rounded on the way; so they do not depend on the order
  * of relaxations, and are those of the cpu. A vertex is listed as near once for each round (`mark`) and as far once. */
 #include "algos/graph/cuda/sssp_stages.h"
-#include "dcsr/store/block_walk.cuh"
+#include "algos/graph/cuda/list_walk.cuh"
 #include "dcsr/store/cuda/balanced_walk.cuh"
 
 #ifdef DCSR_SIMT
-enum { FEW = 64, FEW_EDGES = 300, FEW_FAR = 200, THREADS = 32, LONG = DCSR_GRAPH_LONG, MOST_BLOCKS = 8 };
+enum { FEW = 64, FEW_EDGES = 300, FEW_FAR = 200 };
 #else
 enum {
     FEW = 1024, /* what a block relaxes alone: vertices, edges, and what it looks through of the far pile */
     FEW_EDGES = 8192,
-    FEW_FAR = 1 << 15,
-    THREADS = 128,
-    LONG = DCSR_GRAPH_LONG,
-    MOST_BLOCKS = 1024
+    FEW_FAR = 1 << 15
 };
 #endif
-enum { ITEMS = 2 };
+/* CALM: rounds with an eighth of FEW near, after which a block works alone again. */
+enum { ITEMS = DCSR_GRAPH_ITEMS, CALM = 8 };
 
 typedef dcsr_i_graph_search search;
 typedef unsigned long long word;
@@ -51,9 +49,9 @@ DCSR_CUDA_INLINE word distance_of(const search &s, uint32_t v)
  * what is near next. By whole warps; `here` tells which edges there are. */
 template <class C, class Keep>
 DCSR_CUDA_INLINE void offer(const search &s, const uint32_t *v, const double *there, unsigned here,
-                            double limit, uint32_t round, C *next, uint32_t *far, Keep keep)
+                            const dcsr_i_graph_piles &now, C *next, Keep keep)
 {
-    dcsr_i_graph_piles *piles = s.piles;
+    uint32_t *far = s.far[now.far_list];
     unsigned near = 0, beyond = 0;
     for (unsigned k = 0; k < ITEMS; k++)
         if (here >> k & 1 && bits_of(there[k]) >= distance_of(s, v[k])) here &= ~(1u << k);
@@ -61,8 +59,8 @@ DCSR_CUDA_INLINE void offer(const search &s, const uint32_t *v, const double *th
         if (!(here >> k & 1) || atomicMin(&s.distance[v[k]], bits_of(there[k])) <= bits_of(there[k]))
             continue;
         const uint32_t bit = 1u << (v[k] & 31);
-        if (there[k] <= limit)
-            near |= (atomicMax(&s.mark[v[k]], round + 1) <= round ? 1u : 0u) << k;
+        if (there[k] <= now.limit)
+            near |= (atomicMax(&s.mark[v[k]], now.round + 1) <= now.round ? 1u : 0u) << k;
         else
             beyond |= (atomicOr(&s.is_far[v[k] / 32], bit) & bit ? 0u : 1u) << k;
     }
@@ -70,7 +68,7 @@ DCSR_CUDA_INLINE void offer(const search &s, const uint32_t *v, const double *th
     for (unsigned k = 0; k < ITEMS; k++)
         if (near >> k & 1) keep(at++, v[k]);
     if (!__any_sync(DCSR_CUDA_ALL_LANES, beyond)) return;
-    at = dcsr_i_cuda_take_places(&piles->far, (uint32_t)__popc(beyond));
+    at = dcsr_i_cuda_take_places(&s.counts->far[now.far_list], (uint32_t)__popc(beyond));
     for (unsigned k = 0; k < ITEMS; k++)
         if (beyond >> k & 1) far[at++] = v[k];
 }
@@ -78,7 +76,7 @@ DCSR_CUDA_INLINE void offer(const search &s, const uint32_t *v, const double *th
 /* The edges of a window, whose rows' distances are in `start`. All threads of a block must call. */
 template <class C, class Keep>
 DCSR_CUDA_INLINE void relax_window(const search &s, const dcsr_i_cuda_window &window, const double *start,
-                                   double limit, uint32_t round, C *next, uint32_t *far, Keep keep)
+                                   const dcsr_i_graph_piles &now, C *next, Keep keep)
 {
     const double *weight = (const double *)s.edges.values;
     uint32_t v[ITEMS];
@@ -93,7 +91,7 @@ DCSR_CUDA_INLINE void relax_window(const search &s, const dcsr_i_cuda_window &wi
         there[k] = start[window.from[j]] + weight[window.place[j]];
         here |= 1u << k;
     }
-    offer(s, v, there, here, limit, round, next, far, keep);
+    offer(s, v, there, here, now, next, keep);
 }
 
 /* ---- A block alone ---- */
@@ -125,10 +123,10 @@ DCSR_CUDA_INLINE void advance_alone(const search &s, dcsr_i_graph_piles &now, ui
         if (comes) (come < FEW ? frontier : near)[come] = v;
     }
     __syncthreads();
-    now.far = kept[0];
     now.far_list ^= 1;
+    now.far = kept[0];
     now.near = next[0];
-    if (threadIdx.x == 0) s.piles->far = now.far;
+    if (threadIdx.x == 0) s.counts->far[now.far_list] = kept[0];
     __syncthreads(); /* before they are written again */
 }
 
@@ -142,7 +140,7 @@ static __global__ void __launch_bounds__(FEW, 1) relax_few(search s)
     SIMT_SHARED(uint32_t, next, 1);
     dcsr_i_graph_piles now = *s.piles;
     uint32_t *near = s.near[now.near_list];
-    bool large = now.near > FEW;
+    bool large = now.large || now.near > FEW;
     if (large || (!now.near && !now.far)) return;
     if (threadIdx.x < now.near) frontier[threadIdx.x] = near[threadIdx.x];
     __syncthreads();
@@ -170,13 +168,13 @@ static __global__ void __launch_bounds__(FEW, 1) relax_few(search s)
                                                total - first < WINDOW ? total - first : (uint64_t)WINDOW};
             dcsr_i_cuda_note_places(s.edges, window, threadIdx.x, row);
             __syncthreads();
-            relax_window(s, window, start, now.limit, now.round, next, s.far[now.far_list],
+            relax_window(s, window, start, now, next,
                          [&](uint64_t at, uint32_t v) { (at < FEW ? frontier : near)[at] = v; });
             __syncthreads();
         }
         if (!total) __syncthreads(); /* for next[0] */
         now.near = next[0];
-        now.far = *(volatile unsigned *)&s.piles->far;
+        now.far = *(volatile unsigned *)&s.counts->far[now.far_list];
         now.round++;
         __syncthreads(); /* before they are written again */
     }
@@ -187,143 +185,120 @@ static __global__ void __launch_bounds__(FEW, 1) relax_few(search s)
 
 /* ---- All blocks ---- */
 
-DCSR_CUDA_INLINE bool is_for_all(const dcsr_i_graph_piles &piles)
+/* The edges of short rows; of long ones parts are listed. */
+DCSR_CUDA_INLINE void relax_short(const search &s, const dcsr_i_graph_piles &now, dcsr_i_graph_round *found)
 {
-    return (piles.near || piles.far) && (piles.large || piles.near > FEW);
+    SIMT_SHARED(double, start, DCSR_GRAPH_THREADS);
+    uint32_t *next = s.near[now.near_list ^ 1];
+    dcsr_i_graph_visit_short(
+        s.edges, s.near[now.near_list], now.near, {s.part, &found->parts},
+        [&](uint32_t u, bool mine) { start[threadIdx.x] = mine ? number(distance_of(s, u)) : 0; },
+        [&](const dcsr_i_cuda_window &window) {
+            relax_window(s, window, start, now, &found->near, [&](uint64_t at, uint32_t v) { next[at] = v; });
+        });
 }
 
-/* Rows of the near list, a thread each; parts of long ones are only listed. */
-static __global__ void __launch_bounds__(THREADS) relax_short(search s)
+DCSR_CUDA_INLINE void relax_long(const search &s, const dcsr_i_graph_piles &now, uint32_t parts,
+                                 dcsr_i_graph_round *found)
 {
-    enum { WINDOW = ITEMS * THREADS };
-    SIMT_SHARED(uint64_t, place, WINDOW);
-    SIMT_SHARED(uint32_t, from, WINDOW);
-    SIMT_SHARED(double, start, THREADS);
-    dcsr_i_graph_piles *piles = s.piles;
-    if (!is_for_all(*piles)) return;
-    const uint32_t count = piles->near, round = piles->round, *near = s.near[piles->near_list];
-    uint32_t *next = s.near[piles->near_list ^ 1], *far = s.far[piles->far_list];
-    const double limit = piles->limit;
-    for (uint64_t base = dcsr_i_cuda_first_block() * blockDim.x; base < count;
-         base += dcsr_i_cuda_block_step() * blockDim.x) {
-        const uint64_t i = base + threadIdx.x;
-        const uint32_t u = i < count ? near[i] : 0;
-        dcsr_i_cuda_row_share row =
-            i < count ? dcsr_i_cuda_look_up(s.edges, u) : dcsr_i_cuda_row_share{0, 0, 0, 0, false};
-        uint64_t total;
-        const uint32_t parts = row.length > LONG ? (row.length - 1) / LONG + 1 : 0;
-        const uint64_t listed = dcsr_i_cuda_take_places(&piles->parts, parts);
-        for (uint32_t k = 0; k < parts; k++) s.part[listed + k] = (uint64_t)u << 32 | k;
-        if (parts) row.length = 0;
-        start[threadIdx.x] = i < count ? number(distance_of(s, u)) : 0;
-        row.offset = (uint32_t)dcsr_i_cuda_block_scan((uint64_t)row.length, &total);
-        for (uint64_t first = 0; first < total; first += WINDOW) {
-            const dcsr_i_cuda_window window = {place, from, first,
-                                               total - first < WINDOW ? total - first : (uint64_t)WINDOW};
-            dcsr_i_cuda_note_places(s.edges, window, threadIdx.x, row);
-            __syncthreads();
-            relax_window(s, window, start, limit, round, &piles->next, far,
-                         [&](uint64_t at, uint32_t v) { next[at] = v; });
-            __syncthreads();
-        }
-        __syncthreads(); /* `start` */
-    }
-}
-
-/* Parts of long rows, a block each. */
-static __global__ void __launch_bounds__(THREADS) relax_long(search s)
-{
-    dcsr_i_graph_piles *piles = s.piles;
-    const uint32_t parts = piles->parts, round = piles->round;
-    uint32_t *next = s.near[piles->near_list ^ 1], *far = s.far[piles->far_list];
+    uint32_t *next = s.near[now.near_list ^ 1];
     const double *weight = (const double *)s.edges.values;
-    for (uint64_t p = dcsr_i_cuda_first_block(); p < parts; p += dcsr_i_cuda_block_step()) {
-        const uint32_t u = (uint32_t)(s.part[p] >> 32);
+    dcsr_i_graph_visit_long(s.edges, s.part, parts, [&](uint32_t u, uint64_t first, uint64_t end) {
         const double start = number(distance_of(s, u));
-        const uint64_t begin = s.edges.offsets[u] + (uint64_t)(uint32_t)s.part[p] * LONG;
-        const uint64_t row_end = s.edges.offsets[u + 1],
-                       end = row_end - begin < LONG ? row_end : begin + LONG;
-        for (uint64_t first = begin; first < end; first += ITEMS * THREADS) {
-            uint32_t v[ITEMS];
-            double there[ITEMS];
-            unsigned here = 0;
-            for (unsigned k = 0; k < ITEMS; k++) {
-                const uint64_t e = first + k * THREADS + threadIdx.x;
-                here |= (e < end ? 1u : 0u) << k;
-                v[k] = e < end ? s.edges.columns[e] : 0;
-                there[k] = e < end ? start + weight[e] : 0;
-            }
-            offer(s, v, there, here, piles->limit, round, &piles->next, far,
-                  [&](uint64_t at, uint32_t w) { next[at] = w; });
+        uint32_t v[ITEMS];
+        double there[ITEMS];
+        unsigned here = 0;
+        for (unsigned k = 0; k < ITEMS; k++) {
+            const uint64_t e = first + k * blockDim.x + threadIdx.x;
+            here |= (e < end ? 1u : 0u) << k;
+            v[k] = e < end ? s.edges.columns[e] : 0;
+            there[k] = e < end ? start + weight[e] : 0;
         }
+        offer(s, v, there, here, now, &found->near, [&](uint64_t at, uint32_t w) { next[at] = w; });
+    });
+}
+
+/* The least distance of what is far and beyond the limit. */
+DCSR_CUDA_INLINE void find_least(const search &s, const dcsr_i_graph_piles &now, dcsr_i_graph_round *found)
+{
+    const uint32_t *far = s.far[now.far_list], count = now.far;
+    word least = 0;
+    for (uint64_t i = dcsr_i_cuda_first(); i < count; i += dcsr_i_cuda_step()) {
+        const word d = distance_of(s, far[i]);
+        if (number(d) > now.limit && ~d > least) least = ~d;
+    }
+    least = dcsr_i_cuda_block_max((uint64_t)least, (uint64_t)0);
+    if (threadIdx.x == 0 && least) atomicMax(&found->least, least);
+    if (dcsr_i_cuda_first() == 0) s.counts->far[now.far_list ^ 1] = 0;
+}
+
+/* What comes within the limit becomes near. What has come within the one before has been relaxed since. */
+DCSR_CUDA_INLINE void raise_limit(const search &s, const dcsr_i_graph_piles &now, double limit,
+                                  dcsr_i_graph_round *found)
+{
+    const uint32_t *from = s.far[now.far_list], count = now.far;
+    uint32_t *to = s.far[now.far_list ^ 1], *near = s.near[now.near_list ^ 1];
+    for (uint64_t first = dcsr_i_cuda_first_warp() * 32; first < count;
+         first += dcsr_i_cuda_warp_step() * 32) {
+        const uint64_t i = first + dcsr_i_cuda_lane();
+        const uint32_t v = i < count ? from[i] : 0;
+        const double d = i < count ? number(distance_of(s, v)) : 0;
+        const bool stays = i < count && d > limit, comes = i < count && !stays && d > now.limit;
+        if (i < count && !stays) atomicAnd(&s.is_far[v / 32], ~(1u << (v & 31)));
+        const uint64_t stay = dcsr_i_cuda_take_places(&s.counts->far[now.far_list ^ 1], (uint32_t)stays),
+                       come = dcsr_i_cuda_take_places(&found->near, (uint32_t)comes);
+        if (stays) to[stay] = v;
+        if (comes) near[come] = v;
     }
 }
 
-/* Where nothing has become near: the least distance of what is far and beyond the limit. */
-static __global__ void find_least(search s)
+/* Raises the limit where nothing is near. */
+DCSR_CUDA_INLINE void advance(const search &s, dcsr_i_graph_piles &now, dcsr_i_graph_round *found)
 {
-    dcsr_i_graph_piles *piles = s.piles;
-    if (!is_for_all(*piles) || piles->next) return;
-    if (threadIdx.x == 0) *(volatile unsigned *)&piles->advances = 1;
-    const uint32_t *far = s.far[piles->far_list];
-    word least = INFINITE;
-    for (uint64_t i = dcsr_i_cuda_first(); i < piles->far; i += dcsr_i_cuda_step()) {
-        const word d = s.distance[far[i]];
-        if (number(d) > piles->limit && d < least) least = d;
-    }
-    least = ~dcsr_i_cuda_block_max((uint64_t)~least, (uint64_t)0);
-    if (threadIdx.x == 0 && least < INFINITE) atomicMin(&piles->least, least);
+    find_least(s, now, found);
+    dcsr_i_cuda_meet(&s.counts->arrived, ++now.meetings);
+    const word least = *(volatile word *)&found->least;
+    const double limit = least ? number(~least) + s.delta : now.limit;
+    raise_limit(s, now, limit, found);
+    dcsr_i_cuda_meet(&s.counts->arrived, ++now.meetings);
+    now.limit = limit;
+    now.far_list ^= 1;
 }
 
-/* The block that comes last begins the next round. */
-DCSR_CUDA_INLINE void end_round(dcsr_i_graph_piles *piles, bool advanced, double limit)
+/* Each block knows by itself how far the search is. All must agree on that: so what is looked at behind a barrier is
+ * what nobody changes before the next, the count of the far pile only where nothing is near. What a round finds is
+ * counted in one of three places: the one before may still be read by blocks that come late, and the one after is made
+ * zero meanwhile. */
+static __global__ void __launch_bounds__(DCSR_GRAPH_THREADS) relax_all(search s)
 {
-    if (threadIdx.x) return;
-    __threadfence();
-    if (atomicAdd(&piles->done, 1u) != gridDim.x - 1) return;
-    __threadfence();
-    const uint32_t next = atomicAdd(&piles->next, 0u), kept = atomicAdd(&piles->kept, 0u);
-    if (advanced) {
-        piles->limit = limit;
-        piles->far = kept;
-        piles->far_list ^= 1;
-        piles->kept = 0;
-        piles->advances = 0;
-        piles->least = INFINITE;
-    }
-    piles->near = next;
-    piles->near_list ^= 1;
-    piles->next = 0;
-    piles->parts = 0;
-    piles->round++;
-    piles->large = next > FEW / 2;
-    piles->done = 0;
-}
-
-/* Then the limit is raised, and what comes within it becomes near. */
-static __global__ void raise_limit(search s)
-{
-    dcsr_i_graph_piles *piles = s.piles;
-    if (!is_for_all(*piles)) return;
-    const double before = piles->limit, limit = number(piles->least) + s.delta;
-    const bool advances = piles->advances != 0;
-    if (advances) {
-        const uint32_t *from = s.far[piles->far_list], count = piles->far;
-        uint32_t *to = s.far[piles->far_list ^ 1], *near = s.near[piles->near_list ^ 1];
-        for (uint64_t first = dcsr_i_cuda_first_warp() * 32; first < count;
-             first += dcsr_i_cuda_warp_step() * 32) {
-            const uint64_t i = first + dcsr_i_cuda_lane();
-            const uint32_t v = i < count ? from[i] : 0;
-            const double d = i < count ? number(s.distance[v]) : 0;
-            const bool stays = i < count && d > limit, comes = i < count && !stays && d > before;
-            if (i < count && !stays) atomicAnd(&s.is_far[v / 32], ~(1u << (v & 31)));
-            const uint64_t stay = dcsr_i_cuda_take_places(&piles->kept, (uint32_t)stays),
-                           come = dcsr_i_cuda_take_places(&piles->next, (uint32_t)comes);
-            if (stays) to[stay] = v;
-            if (comes) near[come] = v;
+    dcsr_i_graph_piles now = *s.piles;
+    if (!(now.near || now.far) || !(now.large || now.near > FEW)) return;
+    for (uint32_t calm = 0, waiting = now.far; calm < CALM && (now.near || now.far);) {
+        dcsr_i_graph_round *found = &s.counts->found[now.turns % 3];
+        if (dcsr_i_cuda_first() == 0) s.counts->found[(now.turns + 1) % 3] = dcsr_i_graph_round{0, 0, 0};
+        relax_short(s, now, found);
+        dcsr_i_cuda_meet(&s.counts->arrived, ++now.meetings);
+        const uint32_t parts = *(volatile unsigned *)&found->parts;
+        if (parts) {
+            relax_long(s, now, parts, found);
+            dcsr_i_cuda_meet(&s.counts->arrived, ++now.meetings);
         }
+        now.near = *(volatile unsigned *)&found->near;
+        if (!now.near) {
+            waiting = now.far = *(volatile unsigned *)&s.counts->far[now.far_list];
+            if (now.far) advance(s, now, found);
+            now.near = *(volatile unsigned *)&found->near;
+            if (!now.near) now.far = 0; /* nothing lies beyond the limit */
+        }
+        now.near_list ^= 1;
+        now.round++;
+        now.turns++;
+        calm = now.near <= FEW / 8 && waiting <= FEW_FAR ? calm + 1 : 0;
     }
-    end_round(piles, advances, limit);
+    if (dcsr_i_cuda_first()) return;
+    now.far = *(volatile unsigned *)&s.counts->far[now.far_list];
+    now.large = now.near > FEW;
+    *s.piles = now;
 }
 
 /* ---- Before and after ---- */
@@ -336,7 +311,6 @@ static __global__ void begin(search s, uint64_t source)
     s.near[0][0] = (uint32_t)source;
     s.piles->near = s.piles->round = 1;
     s.piles->limit = s.delta;
-    s.piles->least = INFINITE;
 }
 
 static __global__ void end(search s)
@@ -410,6 +384,7 @@ void dcsr_i_graph_begin_search(dcsr_i_cuda_stream *stream, const search *s, uint
     dcsr_i_cuda_fill(stream, s->mark, 0, n * sizeof *s->mark);
     dcsr_i_cuda_fill(stream, s->is_far, 0, (n + 31) / 32 * sizeof *s->is_far);
     dcsr_i_cuda_fill(stream, s->piles, 0, sizeof *s->piles);
+    dcsr_i_cuda_fill(stream, s->counts, 0, sizeof *s->counts);
     dcsr_i_cuda_launch(stream, begin, n, *s, source);
 }
 
@@ -418,14 +393,10 @@ void dcsr_i_graph_relax_few(dcsr_i_cuda_stream *stream, const search *s)
     dcsr_i_cuda_launch_blocks(stream, relax_few, 1, FEW, 0, *s);
 }
 
-void dcsr_i_graph_relax_round(dcsr_i_cuda_stream *stream, const search *s)
+void dcsr_i_graph_relax_all(dcsr_i_cuda_stream *stream, const search *s)
 {
-    const uint64_t tiles = (s->edges.rows + THREADS - 1) / THREADS,
-                   blocks = tiles < MOST_BLOCKS ? tiles : (uint64_t)MOST_BLOCKS;
-    dcsr_i_cuda_launch_blocks(stream, relax_short, blocks, THREADS, 0, *s);
-    dcsr_i_cuda_launch_blocks(stream, relax_long, blocks, THREADS, 0, *s);
-    dcsr_i_cuda_launch_blocks(stream, find_least, blocks, THREADS, 0, *s);
-    dcsr_i_cuda_launch_blocks(stream, raise_limit, blocks, THREADS, 0, *s);
+    dcsr_i_cuda_launch_together(stream, relax_all, dcsr_i_graph_list_blocks(s->edges.rows),
+                                DCSR_GRAPH_THREADS, *s);
 }
 
 void dcsr_i_graph_end_search(dcsr_i_cuda_stream *stream, const search *s)

@@ -5,8 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Rounds that are launched ahead: twice as many each time that they did not suffice. */
-enum { MOST_AHEAD = 16 };
+/* AHEAD: turns of one block and of all that are launched before the host looks. WIDE: what limits are raised by, in
+ * widths that suit the cpu, since a round takes about as long whatever is near: on grids 8 to 64 of them take half as
+ * long as one, on R-MAT graphs hardly longer. */
+enum { AHEAD = 2, WIDE = 16 };
 
 /* Makes the values fp64. */
 static void make_weights(dcsr_i_edges *e)
@@ -41,13 +43,14 @@ static void search(dcsr_i_edges *e, dcsr_i_graph_search *s, uint64_t source, dcs
     /* A row of more than LONG edges has at most twice as many parts as it has times LONG. */
     s->part = dcsr_i_graph_take(e, 2 * (e->count / DCSR_GRAPH_LONG), sizeof *s->part);
     s->piles = dcsr_i_graph_take(e, 1, sizeof *s->piles);
+    s->counts = dcsr_i_graph_take(e, 1, sizeof *s->counts);
     if (e->status) return;
     dcsr_i_graph_begin_search(e->stream, s, source);
-    int ahead = 1;
     do {
-        dcsr_i_graph_relax_few(e->stream, s);
-        for (int k = 0; k < ahead; k++) dcsr_i_graph_relax_round(e->stream, s);
-        if (ahead < MOST_AHEAD) ahead *= 2;
+        for (int k = 0; k < AHEAD; k++) {
+            dcsr_i_graph_relax_few(e->stream, s);
+            dcsr_i_graph_relax_all(e->stream, s);
+        }
     } while (!dcsr_i_graph_read(e, piles, s->piles, sizeof *piles) && (piles->near || piles->far));
     dcsr_i_graph_end_search(e->stream, s);
     dcsr_i_graph_read(e, piles, s->piles, sizeof *piles);
@@ -65,7 +68,7 @@ dcsr_status dcsr_i_graph_sssp(double *distance, dcsr_sssp_result *result, dcsr_v
     look_at_weights(&e, &weights);
     *negative = weights.negative;
     if (!e.status && !weights.negative) {
-        dcsr_i_graph_search s = {.delta = dcsr_i_sssp_width(&e, weights.sum, delta)};
+        dcsr_i_graph_search s = {.delta = delta > 0 ? delta : WIDE * dcsr_i_sssp_width(&e, weights.sum, 0)};
         search(&e, &s, source, &piles);
         if (!e.status) dcsr_i_graph_give(&e, distance, s.distance, e.vertices * sizeof *distance);
     }

@@ -4,7 +4,8 @@
  * is near; if that makes nothing near, the limit is raised, and far vertices within it become near.
  *
  *      few     a block goes on from round to round by itself while little is near, and not much far
- *      round   four kernels: short rows, long rows, the least of what is far, and what comes within the limit
+ *      all     all blocks do, and meet after each step: short rows, long rows, the least of what is far, and what
+ *              comes within the limit
  *
  * Both look at what there is, and do nothing where it is none for them, so that they can be launched ahead. */
 #ifndef DCSR_SSSP_STAGES_H
@@ -17,13 +18,6 @@
 extern "C" {
 #endif
 
-/* Edges beyond which a row is shared by several blocks. */
-#ifdef DCSR_SIMT
-enum { DCSR_GRAPH_LONG = 40 };
-#else
-enum { DCSR_GRAPH_LONG = 1024 };
-#endif
-
 /* What is known of the weights. */
 typedef struct dcsr_i_graph_weights {
     double sum;             /* of those that are finite */
@@ -31,16 +25,28 @@ typedef struct dcsr_i_graph_weights {
     unsigned int negative;  /* whether one is below 0 */
 } dcsr_i_graph_weights;
 
-/* How far a search is. Counts of the lists first. */
+/* What a round of all blocks finds. */
+typedef struct dcsr_i_graph_round {
+    unsigned int near, parts; /* next; of long rows */
+    unsigned long long
+        least; /* the complement of the bits of the least distance beyond the limit; 0: there is none */
+} dcsr_i_graph_round;
+
+/* What threads add to. */
+typedef struct dcsr_i_graph_counts {
+    unsigned int far[2];         /* of the lists */
+    dcsr_i_graph_round found[3]; /* by rounds of all blocks, in turns */
+    unsigned int arrived;        /* see dcsr_i_cuda_meet() */
+} dcsr_i_graph_counts;
+
+/* How far a search is; written at the end of a kernel. */
 typedef struct dcsr_i_graph_piles {
-    unsigned int near, next, far, kept, parts;
-    unsigned int round;       /* from 1 on */
-    unsigned int near_list;   /* which of the two the near ones are in; the next ones go to the other */
-    unsigned int far_list;    /* likewise */
-    unsigned int large;       /* for rounds of their own, not for a block */
-    unsigned int advances;    /* nothing has become near, so the limit is raised */
-    unsigned int done;        /* blocks of the kernel that runs */
-    unsigned long long least; /* bits of the least distance beyond the limit, while it is looked for */
+    unsigned int near, far;       /* counts of the lists */
+    unsigned int round;           /* from 1 on */
+    unsigned int near_list;       /* which of the two the near ones are in; the next ones go to the other */
+    unsigned int far_list;        /* likewise */
+    unsigned int large;           /* for all blocks, not for one */
+    unsigned int turns, meetings; /* of all blocks: rounds, and barriers */
     double limit;
     /* At the end. */
     unsigned long long reached, farthest;
@@ -55,6 +61,7 @@ typedef struct dcsr_i_graph_search {
     uint32_t *near[2], *far[2];
     uint64_t *part; /* of long rows among the near: vertex << 32 | which LONG edges of it */
     dcsr_i_graph_piles *piles;
+    dcsr_i_graph_counts *counts;
 } dcsr_i_graph_search;
 
 /* to[k] = from[k] as fp64; 1 where `from` is NULL. */
@@ -64,7 +71,7 @@ void dcsr_i_graph_weigh(dcsr_i_cuda_stream *stream, dcsr_i_cuda_rows edges, dcsr
 void dcsr_i_graph_begin_search(dcsr_i_cuda_stream *stream, const dcsr_i_graph_search *search,
                                uint64_t source);
 void dcsr_i_graph_relax_few(dcsr_i_cuda_stream *stream, const dcsr_i_graph_search *search);
-void dcsr_i_graph_relax_round(dcsr_i_cuda_stream *stream, const dcsr_i_graph_search *search);
+void dcsr_i_graph_relax_all(dcsr_i_cuda_stream *stream, const dcsr_i_graph_search *search);
 /* Sets what `piles` tells at the end. */
 void dcsr_i_graph_end_search(dcsr_i_cuda_stream *stream, const dcsr_i_graph_search *search);
 
