@@ -46,7 +46,8 @@ DCSR_CUDA_INLINE void fill_page(const dcsr_i_cuda_new_pages &pages, const dcsr_i
     }
     for (unsigned w = threadIdx.x; w < DCSR_CUDA_MASK_WORDS; w += blockDim.x)
         page.fragmented[w] = page.duplicates[w] = page.tombstones[w] = 0;
-    for (unsigned k = threadIdx.x; k < DCSR_MAX_SEGMENTS; k += blockDim.x) page.segment[k] = change.segment[k];
+    for (unsigned k = threadIdx.x; k < DCSR_MAX_SEGMENTS; k += blockDim.x)
+        page.segment[k] = change.segment[k];
     if (threadIdx.x == 0) pages.root[change.page] = change.fresh;
 }
 
@@ -55,7 +56,8 @@ static __global__ void lay_out(dcsr_i_cuda_new_pages pages, const uint64_t *offs
 {
     for (uint64_t i = dcsr_i_cuda_first_block(); i < pages.count; i += dcsr_i_cuda_block_step()) {
         const dcsr_i_cuda_page_change &change = pages.changes[i];
-        const uint64_t begin = (uint64_t)change.page << DCSR_CUDA_PAGE_SHIFT, end = begin + DCSR_CUDA_PAGE_ROWS;
+        const uint64_t begin = (uint64_t)change.page << DCSR_CUDA_PAGE_SHIFT,
+                       end = begin + DCSR_CUDA_PAGE_ROWS;
         const bool in_use = offsets[begin] != offsets[end < rows ? end : rows];
         if (pages.in_use && threadIdx.x == 0) pages.in_use[i] = in_use;
         if (!in_use) continue;
@@ -73,7 +75,8 @@ static const int of_page = DCSR_CUDA_PAGE_ROWS < 256 ? 32 : 256; /* threads */
 void dcsr_i_cuda_lay_out(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_new_pages *pages,
                          const uint64_t *offsets, uint64_t rows, uint64_t first, const uint32_t *old_root)
 {
-    dcsr_i_cuda_launch_blocks(stream, lay_out, pages->count, of_page, 0, *pages, offsets, rows, first, old_root);
+    dcsr_i_cuda_launch_blocks(stream, lay_out, pages->count, of_page, 0, *pages, offsets, rows, first,
+                              old_root);
 }
 
 static __global__ void find_pages_of_rows(const uint32_t *length, uint64_t rows, uint8_t *used)

@@ -51,10 +51,12 @@ static dcsr_status take_places(layout *l)
 static dcsr_i_cuda_new_pages new_pages(const layout *l)
 {
     dcsr_i_cuda_store *store = l->matrix->cuda;
-    return (dcsr_i_cuda_new_pages){l->build.changes, l->used,
+    return (dcsr_i_cuda_new_pages){l->build.changes,
+                                   l->used,
                                    (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
                                    (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start,
-                                   l->build.table->root->device, l->in_use};
+                                   l->build.table->root->device,
+                                   l->in_use};
 }
 
 /* Makes the table, with room for `further` retired objects. */

@@ -27,21 +27,24 @@ DCSR_CUDA_INLINE bool fits(const dcsr_i_cuda_batch &b)
 
 static __global__ void group_entries(dcsr_i_cuda_batch b)
 {
+    dcsr_i_cuda_await();
     find_heads(b);
 }
 
 void dcsr_i_cuda_group_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch)
 {
-    dcsr_i_cuda_launch_blocks(stream, group_entries, dcsr_i_cuda_tiles(*batch), DCSR_CUDA_TILE, 0, *batch);
+    dcsr_i_cuda_chain_blocks(stream, group_entries, dcsr_i_cuda_tiles(*batch), DCSR_CUDA_TILE, 0, *batch);
 }
 
 static __global__ void look(dcsr_i_cuda_batch b)
 {
+    dcsr_i_cuda_await();
     look_at_entries(b);
 }
 
 static __global__ void plan(dcsr_i_cuda_batch b)
 {
+    dcsr_i_cuda_await();
     plan_rows(b);
 }
 
@@ -54,8 +57,8 @@ static __global__ void clear_places(dcsr_i_cuda_batch b)
 
 dcsr_status dcsr_i_cuda_plan_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch)
 {
-    dcsr_i_cuda_launch_blocks(stream, look, dcsr_i_cuda_tiles(*batch), DCSR_CUDA_TILE, 0, *batch);
-    dcsr_i_cuda_launch(stream, plan, batch->most_rows, *batch);
+    dcsr_i_cuda_chain_blocks(stream, look, dcsr_i_cuda_tiles(*batch), DCSR_CUDA_TILE, 0, *batch);
+    dcsr_i_cuda_chain(stream, plan, batch->most_rows, *batch);
     if (!batch->bulk) return DCSR_OK;
     dcsr_i_cuda_launch(stream, clear_places, batch->most_rows, *batch);
     return dcsr_i_cuda_scan_u32(stream, batch->places, batch->offsets, batch->most_rows);
@@ -88,6 +91,7 @@ dcsr_status dcsr_i_cuda_coo_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda
 
 static __global__ void assign(dcsr_i_cuda_batch b)
 {
+    dcsr_i_cuda_await();
     if (!b.in_place) {
         share_root(b);
         assign_pages(b);
@@ -120,8 +124,21 @@ DCSR_CUDA_INLINE void tell(const dcsr_i_cuda_batch &b)
     for (uint64_t k = threadIdx.x; k < b.moves.blocks; k += blockDim.x) b.told_freed[k] = b.moves.freed[k];
 }
 
+/* By the last kernel: once all of its blocks have written what they had to, the host need not wait for the driver to
+ * notice. */
+DCSR_CUDA_INLINE void tell_end(const dcsr_i_cuda_batch &b)
+{
+    __syncthreads();
+    if (threadIdx.x) return;
+    __threadfence();
+    if (atomicAdd(&b.plan->ended, 1u) + 1 < gridDim.x) return;
+    __threadfence_system();
+    *(volatile uint32_t *)&b.told->complete = 1;
+}
+
 static __global__ void copy(dcsr_i_cuda_batch b)
 {
+    dcsr_i_cuda_await();
     if (blockIdx.x == gridDim.x - 1) tell(b); /* which has the fewest pages */
     if (!fits(b)) return;
     if (!b.in_place) copy_pages(b);
@@ -130,17 +147,22 @@ static __global__ void copy(dcsr_i_cuda_batch b)
 
 static __global__ void DCSR_CUDA_WALK_BOUNDS write_all(dcsr_i_cuda_batch b)
 {
-    if (!fits(b)) return;
-    move_rows(b);
-    write_entries(b);
-    change_in_place(b);
-    if (!b.in_place) finish_rows(b);
+    dcsr_i_cuda_await();
+    if (fits(b)) {
+        move_rows(b);
+        write_entries(b);
+        change_in_place(b);
+        if (!b.in_place) finish_rows(b);
+    }
+    if (!b.in_place) tell_end(b);
 }
 
 /* In place pages are read until all rows have moved. */
 static __global__ void finish(dcsr_i_cuda_batch b)
 {
+    dcsr_i_cuda_await();
     if (fits(b)) finish_rows(b);
+    tell_end(b);
 }
 
 static uint64_t most_of(uint64_t a, uint64_t b)
@@ -152,12 +174,11 @@ dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_b
 {
     const dcsr_i_cuda_room_for *room = &batch->room;
     const int of_page = DCSR_CUDA_PAGE_ROWS < 256 ? 32 : 256;
-    dcsr_i_cuda_launch(stream, assign, most_of(room->moving, most_of(room->pages, batch->root_pages)),
-                       *batch);
+    dcsr_i_cuda_chain(stream, assign, most_of(room->moving, most_of(room->pages, batch->root_pages)), *batch);
     if (room->moving > DCSR_CUDA_MOST_CLAIMED) /* just as many as there are */
         DCSR_TRY(dcsr_i_cuda_scan_u64(stream, batch->moves.offsets, batch->moves.offsets, room->moving));
     const uint64_t tails = room->tails ? room->moving * 32 / (uint64_t)of_page + 1 : 0;
-    dcsr_i_cuda_launch_blocks(stream, copy, most_of(1, most_of(room->pages, tails)), of_page, 0, *batch);
+    dcsr_i_cuda_chain_blocks(stream, copy, most_of(1, most_of(room->pages, tails)), of_page, 0, *batch);
     /* A row that moves takes more places than it has entries. Few of these, or that close up, are spread over all of
      * the device, as each takes a chain of reads. */
     enum { LEAST_BLOCKS = 512 };
@@ -165,9 +186,9 @@ dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_b
     const uint64_t walk = room->moving ? dcsr_i_cuda_walk_blocks(room->places, room->moving) : 0;
     const bool spread = room->moving || (batch->in_place && batch->mark);
     const uint64_t least = spread ? LEAST_BLOCKS : 0, entries = batch->most / threads + 1;
-    dcsr_i_cuda_launch_blocks(stream, write_all, most_of(least, most_of(walk, entries)), (int)threads,
-                              threads / 32 * sizeof(dcsr_i_cuda_tile), *batch);
-    if (batch->in_place) dcsr_i_cuda_launch(stream, finish, batch->most_rows, *batch);
+    dcsr_i_cuda_chain_blocks(stream, write_all, most_of(least, most_of(walk, entries)), (int)threads,
+                             threads / 32 * sizeof(dcsr_i_cuda_tile), *batch);
+    if (batch->in_place) dcsr_i_cuda_chain(stream, finish, batch->most_rows, *batch);
     return DCSR_OK;
 }
 
@@ -287,6 +308,7 @@ DCSR_CUDA_INLINE void complete(const dcsr_i_cuda_batch &b)
         finish_rows(b);
     }
     tell(b);
+    tell_end(b);
 }
 
 static __global__ void DCSR_CUDA_WALK_BOUNDS apply_very_few(dcsr_i_cuda_batch b, dcsr_i_cuda_given given)

@@ -297,6 +297,7 @@ static dcsr_status launch(dcsr_i_cuda_insertion *b)
     device->root = next ? next->root->device : NULL;
     device->root_pages = next ? next->root->pages : 0;
     device->told = b->told;
+    device->told->complete = 0;
     device->told_freed = dcsr_i_cuda_freed_of(b);
     if (b->very_few) {
         dcsr_i_cuda_apply_very_few(b->stream, device, &b->given);
@@ -353,9 +354,12 @@ static dcsr_status complete(dcsr_i_cuda_insertion *b, const dcsr_i_cuda_room_for
         give_up(b);
         return DCSR_OK;
     }
-    dcsr_status status = launch(b), waited = dcsr_i_cuda_wait(b->stream, b->doing);
+    dcsr_status status = launch(b),
+                waited =
+                    dcsr_i_cuda_wait_told(b->stream, status == DCSR_OK ? &b->told->complete : NULL, b->doing);
     if (status == DCSR_OK) status = waited;
     if (status == DCSR_OK) {
+        assert(b->told->complete);
         b->counts = b->told->counts;
         b->plan = b->told->plan;
         status = judge(b);

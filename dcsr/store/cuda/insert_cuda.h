@@ -72,6 +72,7 @@ typedef struct dcsr_i_cuda_plan {
     uint64_t tails;                 /* of the entries of rows that move, those in their tails */
     uint64_t missing;               /* in place: rows whose pages are not there */
     uint64_t listed, tails_listed;  /* while rows that move are listed */
+    uint32_t ended;                 /* blocks of threads of the last kernel */
     uint32_t segments;              /* segment pages that pages need of their own */
     uint32_t done;                  /* blocks of threads */
 } dcsr_i_cuda_plan;
@@ -116,6 +117,7 @@ typedef struct dcsr_i_cuda_report {
     dcsr_i_cuda_counts counts;
     dcsr_i_cuda_verdict found; /* of entries that come straight from a caller's arrays on the device */
     dcsr_i_cuda_plan plan;
+    uint32_t complete; /* on the host: 1 once all is written */
 } dcsr_i_cuda_report;
 
 static inline DCSR_CUDA_BOTH_SIDES dcsr_i_cuda_page_need *dcsr_i_cuda_needs_in(dcsr_i_cuda_report *report)

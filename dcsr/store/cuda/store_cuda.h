@@ -104,8 +104,9 @@ dcsr_status dcsr_i_cuda_build_begin(dcsr_i_cuda_build *build, const dcsr_i_cuda_
                                     uint64_t further);
 /* Takes a page out again, which the device's root does not have. */
 void dcsr_i_cuda_build_drop(dcsr_i_cuda_build *build, uint64_t page);
-/* The same as dcsr_i_cuda_build_begin() where the device is going to choose the pages, and to make them and its root, with the dimensions of base:
- * takes slots for so many pages and segment pages, which are written to the caller's pinned memory. */
+/* The same as dcsr_i_cuda_build_begin() where the device is going to choose the pages, and to make them and its root,
+ * with the dimensions of base: takes slots for so many pages and segment pages, which are written to the caller's
+ * pinned memory. */
 dcsr_status dcsr_i_cuda_build_ahead(dcsr_i_cuda_build *build, uint32_t pages, uint32_t segments,
                                     uint32_t *slots, uint64_t version, uint64_t further);
 /* Enters what the device has chosen, `count` pages with what each got, and gives back the other slots. */

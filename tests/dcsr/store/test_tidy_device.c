@@ -291,8 +291,8 @@ static uint32_t slot_there(const graph *g, uint64_t page)
 {
     uint32_t slot;
     dcsr_i_cuda_enter(stream);
-    TEST_OK(dcsr_i_cuda_read_back(stream, &slot, g->matrix->versions.current->root->device + page, sizeof slot,
-                                  "reading a root"));
+    TEST_OK(dcsr_i_cuda_read_back(stream, &slot, g->matrix->versions.current->root->device + page,
+                                  sizeof slot, "reading a root"));
     dcsr_i_cuda_leave(stream);
     return slot;
 }
