@@ -44,8 +44,8 @@ Test(combine, is_what_the_oracle_says)
             }
 }
 
-/* Around the sizes of a warp and a block, of what one block scans (in the emulator, on a GPU), and more than one tile of
- * CUB's. */
+/* Around the sizes of a warp and a block, of what one block scans (in the emulator, on a GPU), and more than one tile
+ * of CUB's. */
 static const uint64_t sizes[] = {0,   1,    2,    31,   32,   33,   64,   200,
                                  201, 1000, 2048, 2049, 4096, 4097, 7001, 20011};
 enum { SIZES = sizeof sizes / sizeof *sizes };
