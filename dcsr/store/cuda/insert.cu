@@ -1,8 +1,8 @@
 /* insert.cu: the kernels of applying a batch (insert_cuda.h), each of which is a step or several:
  *
  *              prepare                                            complete, if it fits the room
- *      many      prim.cu    | find_heads | look_at_   | plan_     share_root   | copy_pages | move_rows
- *                           |            |   entries  |   rows    assign_pages | sort_tails | write entries
+ *      many      prim.cu    | find_entries | plan_rows            share_root   | copy_pages | move_rows
+ *                                                               assign_pages | sort_tails | write entries
  *                                                               list_moves   |            | finish_rows
  *      few       prepare_few: one block of threads                as many
  *      very few  apply_very_few: one block of threads, mostly in shared memory
@@ -25,21 +25,15 @@ DCSR_CUDA_INLINE bool fits(const dcsr_i_cuda_batch &b)
 
 /* ---- Many entries: preparing ---- */
 
-static __global__ void group_entries(dcsr_i_cuda_batch b)
+static __global__ void __launch_bounds__(DCSR_CUDA_TILE) group_entries(dcsr_i_cuda_batch b)
 {
     dcsr_i_cuda_await();
-    find_heads(b);
+    find_entries(b);
 }
 
 void dcsr_i_cuda_group_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch)
 {
     dcsr_i_cuda_chain_blocks(stream, group_entries, dcsr_i_cuda_tiles(*batch), DCSR_CUDA_TILE, 0, *batch);
-}
-
-static __global__ void look(dcsr_i_cuda_batch b)
-{
-    dcsr_i_cuda_await();
-    look_at_entries(b);
 }
 
 static __global__ void plan(dcsr_i_cuda_batch b)
@@ -57,8 +51,7 @@ static __global__ void clear_places(dcsr_i_cuda_batch b)
 
 dcsr_status dcsr_i_cuda_plan_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch)
 {
-    dcsr_i_cuda_chain_blocks(stream, look, dcsr_i_cuda_tiles(*batch), DCSR_CUDA_TILE, 0, *batch);
-    dcsr_i_cuda_chain(stream, plan, batch->most_rows, *batch);
+    dcsr_i_cuda_chain(stream, plan, batch->most, *batch);
     if (!batch->bulk) return DCSR_OK;
     dcsr_i_cuda_launch(stream, clear_places, batch->most_rows, *batch);
     return dcsr_i_cuda_scan_u32(stream, batch->places, batch->offsets, batch->most_rows);
@@ -257,9 +250,7 @@ DCSR_CUDA_INLINE void prepare(const dcsr_i_cuda_batch &b, const dcsr_i_cuda_give
         b.found->row = given.rows[b.found->outside];
         b.found->col = given.cols[b.found->outside];
     }
-    find_heads(b);
-    __syncthreads();
-    look_at_entries(b);
+    find_entries(b);
     __syncthreads();
     plan_rows(b);
 }
@@ -320,7 +311,6 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS apply_very_few(dcsr_i_cuda_batch b,
     SIMT_SHARED(uint32_t, counted, N + 1);
     SIMT_SHARED(uint64_t, before, 4);
     SIMT_SHARED(uint32_t, first, N + 1);
-    SIMT_SHARED(uint32_t, changes, N);
     SIMT_SHARED(dcsr_i_cuda_growth, growth, N);
     SIMT_SHARED(uint32_t, places, N);
     SIMT_SHARED(uint64_t, offsets, N + 1);
@@ -340,7 +330,6 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS apply_very_few(dcsr_i_cuda_batch b,
     b.heads = {heads, before};
     b.counted = {counted, before + 2};
     b.first = first;
-    b.changes = changes;
     b.growth = growth;
     b.places = places;
     b.offsets = offsets;

@@ -55,7 +55,7 @@ static dcsr_status make_room(dcsr_i_cuda_insertion *b)
     const size_t word = sizeof(uint64_t), words = b->operation->batch.value_size ? 2 : 1;
     const bool copied = b->operation->joined || b->operation->batch.arrival.rows;
     const size_t of_entry = 2 * word + word * words * (copied ? 2 : 1);
-    const size_t of_row = sizeof(dcsr_i_cuda_growth) + word + 4 * sizeof(uint32_t);
+    const size_t of_row = sizeof(dcsr_i_cuda_growth) + word + 3 * sizeof(uint32_t);
     const size_t bytes = dcsr_i_cuda_report_size(b->device.most_pages) + b->device.most * of_entry +
                          b->device.most_rows * of_row;
     return dcsr_i_cuda_scratch_expect(&b->scratch, bytes, ARRAYS);
@@ -209,13 +209,11 @@ static dcsr_status take_arrays(dcsr_i_cuda_insertion *b)
     DCSR_TRY(take_counters(b, &device->heads));
     if (b->merges) DCSR_TRY(take_counters(b, &device->counted));
     device->first = dcsr_i_cuda_insertion_take(b, device->most_rows + 1, sizeof *device->first);
-    device->changes = dcsr_i_cuda_insertion_take(b, device->most_rows, sizeof *device->changes);
     device->growth = dcsr_i_cuda_insertion_take(b, device->most_rows, sizeof *device->growth);
     device->places = dcsr_i_cuda_insertion_take(b, device->most_rows, sizeof *device->places);
     device->offsets = dcsr_i_cuda_insertion_take(b, device->most_rows + 1, sizeof *device->offsets);
     device->moving = dcsr_i_cuda_insertion_take(b, device->most_rows, sizeof *device->moving);
-    return device->first && device->changes && device->growth && device->places && device->offsets &&
-                   device->moving
+    return device->first && device->growth && device->places && device->offsets && device->moving
                ? DCSR_OK
                : DCSR_ERROR_OUT_OF_MEMORY;
 }
@@ -262,6 +260,7 @@ static dcsr_status plan_again(dcsr_i_cuda_insertion *b)
     size_t sums = offsetof(dcsr_i_cuda_report, plan);
     look_at_base(b);
     dcsr_i_cuda_fill(b->stream, &b->summary->plan, 0, dcsr_i_cuda_report_size(b->device.most_pages) - sums);
+    dcsr_i_cuda_group_entries(b->stream, &b->device);
     return dcsr_i_cuda_plan_rows(b->stream, &b->device);
 }
 
