@@ -211,7 +211,8 @@ enum {
 
 /* ---- Preparing: the rows and pages, and the plan. Sums and needs come as zeros. ---- */
 
-/* Finds the rows and pages of sorted entries: heads, counts; and merging, looks for each in its row: counted. */
+/* Finds the rows and pages of sorted entries: heads, counts; and merging, looks for each in its row: counted. Clears
+ * moves.freed. */
 void dcsr_i_cuda_group_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch);
 /* Plans each row: first, growth, places, offsets, needs, moving, and the sums. If the batch is merged, rows that have
  * to be resolved before count as marked, and as moving. OUT_OF_MEMORY. */

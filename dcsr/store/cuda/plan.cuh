@@ -28,13 +28,16 @@ DCSR_CUDA_INLINE uint64_t head_of(const dcsr_i_cuda_batch &b, uint64_t i)
     return (row != before) | page << 32;
 }
 
-/* Where rows and pages begin; and merging, what each entry is for its row. */
+/* Where rows and pages begin; and merging, what each entry is for its row. Nothing has been freed yet. */
 DCSR_CUDA_INLINE void find_entries(const dcsr_i_cuda_batch &b)
 {
     const uint64_t n = has_outside(b) ? 0
                        : b.combined   ? b.counts->entries
                                       : b.most,
                    tiles = dcsr_i_cuda_tiles(b);
+    if (b.moves.freed != b.told_freed) /* very few entries clear it where a row moves */
+        for (uint64_t k = dcsr_i_cuda_first(); k < b.moves.blocks; k += dcsr_i_cuda_step())
+            b.moves.freed[k] = 0;
     for (uint64_t tile = dcsr_i_cuda_first_block(); tile < tiles; tile += dcsr_i_cuda_block_step()) {
         const uint64_t i = tile * DCSR_CUDA_TILE + threadIdx.x;
         uint64_t heads = i < n ? head_of(b, i) : 0, total;
