@@ -2,7 +2,8 @@
  *
  * The entries are distinct and the policy is keep, so that no view has anything to combine. Fragmented: the entries of
  * each row were inserted in 2, 4, 8 random portions, with the default slack, a tenth or none. Streamed: all entries
- * were inserted in random order, in 16 batches (not the largest matrices). Defragmented: one tight segment a row, with
+ * were inserted in random order, in 16 batches (not the largest matrices). Batches: each had a fiftieth of the entries,
+ * chosen at random, and the matrix was defragmented before the first one. Defragmented: one tight segment a row, with
  * which the others are compared. csr: the CSR view of that. The fraction of the bandwidth is that of the bytes that
  * any CSR kernel must move, the same for all, whatever they really move: columns of 4 bytes, values, offsets, x and y
  * once each.
@@ -124,19 +125,34 @@ static dcsr_matrix *streamed(contest *c, double slack)
     return matrix;
 }
 
+static dcsr_matrix *changed_in_batches(contest *c, size_t batches)
+{
+    const dcsr_matrix_options options = {.policy = DCSR_POLICY_KEEP, .defragmentation = DCSR_DEFRAGMENT_OFF};
+    bench_entries all = bench_entries_from_csr(c->A);
+    bench_entries_shuffle(&all, 1);
+    const size_t each = all.n / 50, before = all.n - batches * each;
+    bench_entries part = bench_entries_slice(&all, 0, before);
+    dcsr_matrix *matrix = bench_matrix(c->b, NULL, &part, c->A->rows, c->A->cols, c->type, &options);
+    bench_defragment_now(matrix, DCSR_DEFRAGMENT_WHOLE);
+    for (size_t k = 0; k < batches; k++) {
+        part = bench_entries_slice(&all, before + k * each, each);
+        bench_insert_now(matrix, &part, c->type);
+    }
+    bench_entries_free(&all);
+    return matrix;
+}
+
 static const struct {
     const char *kernel;
-    int portions; /* 0: streamed */
+    int portions; /* 0: streamed, or `batches` */
     double slack;
-} fragmentations[] = {{"dcsr_2_portions", 2, 0},
-                      {"dcsr_2_slack_.1", 2, 0.1},
-                      {"dcsr_2_tight", 2, DCSR_SLACK_NONE},
-                      {"dcsr_4_portions", 4, 0},
-                      {"dcsr_8_portions", 8, 0},
-                      {"dcsr_8_slack_.1", 8, 0.1},
-                      {"dcsr_8_tight", 8, DCSR_SLACK_NONE},
-                      {"dcsr_streamed", 0, 0},
-                      {"dcsr_streamed_tight", 0, DCSR_SLACK_NONE}};
+    size_t batches;
+} fragmentations[] = {{"dcsr_1_batch", 0, 0, 1},      {"dcsr_4_batches", 0, 0, 4},
+                      {"dcsr_16_batches", 0, 0, 16},  {"dcsr_2_portions", 2, 0, 0},
+                      {"dcsr_2_slack_.1", 2, 0.1, 0}, {"dcsr_2_tight", 2, DCSR_SLACK_NONE, 0},
+                      {"dcsr_4_portions", 4, 0, 0},   {"dcsr_8_portions", 8, 0, 0},
+                      {"dcsr_8_slack_.1", 8, 0.1, 0}, {"dcsr_8_tight", 8, DCSR_SLACK_NONE, 0},
+                      {"dcsr_streamed", 0, 0, 0},     {"dcsr_streamed_tight", 0, DCSR_SLACK_NONE, 0}};
 
 static void measure_dcsr(contest *c)
 {
@@ -151,8 +167,10 @@ static void measure_dcsr(contest *c)
         const int portions = fragmentations[i].portions;
         const double slack = fragmentations[i].slack;
         if (!portions && c->A->nnz > MOST_STREAMED) continue;
-        matrix = portions ? bench_fragmented_with(c->b, c->A, portions, c->type, DCSR_POLICY_KEEP, slack)
-                          : streamed(c, slack);
+        const size_t batches = fragmentations[i].batches;
+        matrix = portions  ? bench_fragmented_with(c->b, c->A, portions, c->type, DCSR_POLICY_KEEP, slack)
+                 : batches ? changed_in_batches(c, batches)
+                           : streamed(c, slack);
         measure_view(c, fragmentations[i].kernel, matrix, DCSR_LAYOUT_SEGMENTS);
         dcsr_matrix_destroy(matrix);
     }

@@ -45,6 +45,7 @@ typedef struct dcsr_i_cuda_properties {
     int multiprocessors;
     size_t shared_bytes; /* the most shared memory that a block can have */
     int capability;      /* 90 is 9.0 */
+    bool chains;         /* kernels can be chained (stream.cuh) */
 } dcsr_i_cuda_properties;
 
 /* How many devices CUDA sees, numbered from 0; 0 where it cannot say. Counts once per process. */
@@ -104,6 +105,9 @@ void dcsr_i_cuda_note(dcsr_i_cuda_stream *stream, int error);
 /* Waits until all that was put on the stream has run; returns the first failure since the last wait, in which
  * `operation` is named. */
 dcsr_status dcsr_i_cuda_wait(dcsr_i_cuda_stream *stream, const char *operation);
+/* The same where *told, in pinned memory, which is 0 now, becomes 1 with the last that the kernels on the stream write:
+ * some microseconds before the driver tells that they have run. */
+dcsr_status dcsr_i_cuda_wait_told(dcsr_i_cuda_stream *stream, const uint32_t *told, const char *operation);
 
 /* All later work on `stream` waits for what `on` holds now, also if they are of different devices; the thread has both.
  * `on` may also be a stream of the caller's on the same device. */

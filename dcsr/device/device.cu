@@ -107,6 +107,17 @@ static cudaError_t launch_probe(void)
     return cudaGetLastError();
 }
 
+/* Devices of 9.0 and later can, if the library's code is for these: else it does not wait (dcsr_i_cuda_await()). */
+static bool can_chain(int capability)
+{
+#ifdef DCSR_SIMT
+    return capability >= 90;
+#else
+    cudaFuncAttributes code;
+    return capability >= 90 && cudaFuncGetAttributes(&code, probe) == cudaSuccess && code.ptxVersion >= 90;
+#endif
+}
+
 static void note_fork(void)
 {
     forked = true;
@@ -121,6 +132,7 @@ static void look(finding *result, int number)
     if (error == cudaSuccess) {
         dcsr_i_cuda_current current(number);
         error = launch_probe();
+        p->chains = can_chain(p->capability);
     }
     cudaGetLastError(); /* else the caller's next call would return it */
     result->usable = error == cudaSuccess;

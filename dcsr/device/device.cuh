@@ -51,6 +51,23 @@ void launch_together(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t sha
     void *pointers[] = {&arguments...};
     cudaLaunchCooperativeKernel(kernel, blocks, threads, pointers, shared_bytes, stream);
 }
+/* The same for a kernel that waits by itself for the one before it on the stream, which may still run. */
+template <class... P>
+void launch_chained(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared_bytes, cudaStream_t stream,
+                    typename same<P>::type... arguments)
+{
+    cudaLaunchAttribute chained = {};
+    chained.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    chained.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = blocks;
+    config.blockDim = threads;
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = stream;
+    config.attrs = &chained;
+    config.numAttrs = 1;
+    cudaLaunchKernelEx(&config, kernel, arguments...);
+}
 } // namespace simt
 #endif
 

@@ -6,11 +6,11 @@
 #include "dcsr/device/reduce.cuh"
 #include "dcsr/device/tile_sort.cuh"
 
+#include <utility>
 #ifdef DCSR_SIMT
 #include <algorithm>
 #include <vector>
 #else
-#include <cub/device/device_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
@@ -55,101 +55,115 @@ template <class T> struct by_bits {
     {
     }
     __device__ T of(T key) const { return key >> low & mask; }
-    __device__ bool operator()(T a, T b) const { return of(a) < of(b); }
 };
 } // namespace
 
-/* ---- Some thousand keys: tiles, in two launches ---- */
+/* ---- Up to some hundred thousand keys: by merging, in two or three launches ---- */
 
-/* Each tile is sorted by a block of threads; then each key finds its place by itself: past those of its tile before it,
- * and by bisection past those of each other tile. The tiles stay in the first-level caches. The library's sorts take
- * seven launches or more for as many, 35 us for ten thousand. */
+/* Tiles are sorted by a block of threads each. Then runs are merged, a group of many at once: each key finds its place
+ * by itself, past those of its run before it, and by bisection past those of each other run of the group, which a few
+ * lanes share. Neighbours look at the same places, which are in the first-level caches. A radix sort, and merging two
+ * by two, take a launch of some 12 us for every 8 bits, or for each doubling. */
 #ifdef DCSR_SIMT
-enum { SORTED_TILE = 64 };
+enum { FEW_KEYS = 512, FEW_TILE = 5, FEW_GROUP = 4, MANY_KEYS = 1024, MANY_TILE = 6, MANY_GROUP = 2 };
 #else
-enum { SORTED_TILE = 1024 };
+enum { FEW_KEYS = 1 << 14, FEW_TILE = 8, FEW_GROUP = 6, MANY_KEYS = 1 << 18, MANY_TILE = 10, MANY_GROUP = 4 };
 #endif
-enum { MOST_TILES = 16 };
+enum { SEARCHERS = 4 }; /* the lanes */
+static_assert(FEW_KEYS <= 1 << (FEW_TILE + FEW_GROUP), "one merging is enough");
+static_assert(MANY_KEYS <= 1 << (MANY_TILE + 2 * MANY_GROUP), "two are");
 
-/* from: NULL, or where each key came from. */
-static __global__ void __launch_bounds__(SORTED_TILE)
-    sort_tiles(const uint64_t *keys, uint64_t n, by_bits<uint64_t> bits, uint64_t *sorted, uint32_t *from)
+namespace
 {
-    SIMT_SHARED(dcsr_i_cuda_tile_key, shared, SORTED_TILE);
-    const uint64_t tiles = (n + SORTED_TILE - 1) / SORTED_TILE;
-    for (uint64_t tile = dcsr_i_cuda_first_block(); tile < tiles; tile += dcsr_i_cuda_block_step()) {
-        const uint64_t first = tile * SORTED_TILE, i = first + threadIdx.x;
-        dcsr_i_cuda_tile_key own = {i < n ? bits.of(keys[i]) : UINT64_MAX, threadIdx.x};
-        own = dcsr_i_cuda_sort_tile(own, shared, SORTED_TILE);
-        if (i < n) {
-            sorted[i] = keys[first + own.from];
-            if (from) from[i] = static_cast<uint32_t>(first + own.from);
-        }
+template <class T> struct keys_with_payload {
+    T *keys, *payload; /* NULL: none */
+};
+} // namespace
+
+template <class T>
+static __global__ void __launch_bounds__(1 << MANY_TILE)
+    sort_tiles(keys_with_payload<T> in, uint64_t n, by_bits<T> bits, keys_with_payload<T> out)
+{
+    SIMT_SHARED(dcsr_i_cuda_tile_key, shared, 1 << MANY_TILE);
+    const unsigned tile = blockDim.x;
+    dcsr_i_cuda_await();
+    for (uint64_t first = dcsr_i_cuda_first_block() * tile; first < n; first += dcsr_i_cuda_step()) {
+        const uint64_t i = first + threadIdx.x;
+        dcsr_i_cuda_tile_key own = {i < n ? bits.of(in.keys[i]) : UINT64_MAX, threadIdx.x};
+        own = dcsr_i_cuda_sort_tile(own, shared, tile);
+        if (i < n) out.keys[i] = in.keys[first + own.from];
+        if (i < n && in.payload) out.payload[i] = in.payload[first + own.from];
         __syncthreads(); /* what is shared may be written again */
     }
 }
 
-/* How many of m keys that ascend are below one; or not above it. */
-DCSR_CUDA_INLINE uint32_t count_before(const uint64_t *sorted, uint32_t m, const by_bits<uint64_t> &bits,
-                                       uint64_t key, bool equal_too)
+/* How many of m keys that ascend, `most` at most, which is a power of two, are below one; or not above it. */
+template <class T>
+DCSR_CUDA_INLINE uint32_t count_before(const T *sorted, uint32_t m, uint32_t most, const by_bits<T> &bits,
+                                       T key, bool equal_too)
 {
     uint32_t n = 0;
-    for (uint32_t more = SORTED_TILE; more; more /= 2) {
+    for (uint32_t more = most; more; more /= 2) {
         if (n + more > m) continue;
-        const uint64_t other = bits.of(sorted[n + more - 1]);
+        const T other = bits.of(sorted[n + more - 1]);
         if (other < key || (equal_too && other == key)) n += more;
     }
     return n;
 }
 
-static __global__ void merge_tiles(const uint64_t *sorted, uint64_t n, by_bits<uint64_t> bits,
-                                   const uint32_t *from, const uint64_t *payload, uint64_t *keys_out,
-                                   uint64_t *payload_out)
+/* Runs of 2^run keys become runs of 2^(run + group). */
+template <class T>
+static __global__ void merge_runs(keys_with_payload<T> in, uint64_t n, int run, int group, by_bits<T> bits,
+                                  keys_with_payload<T> out)
 {
-    const uint32_t tiles = static_cast<uint32_t>((n + SORTED_TILE - 1) / SORTED_TILE);
-    for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) {
-        const uint32_t own = static_cast<uint32_t>(i / SORTED_TILE);
-        const uint64_t key = bits.of(sorted[i]);
-        uint64_t at = i % SORTED_TILE;
+    const uint64_t runs = (n + ((uint64_t)1 << run) - 1) >> run;
+    const uint64_t lanes = (n * SEARCHERS + 31) / 32 * 32; /* whole warps */
+    dcsr_i_cuda_await();
+    for (uint64_t x = dcsr_i_cuda_first(); x < lanes; x += dcsr_i_cuda_step()) {
+        const uint64_t i = x / SEARCHERS, own = i >> run, first = own >> group << group,
+                       behind = first + ((uint64_t)1 << group), end = behind < runs ? behind : runs;
+        const uint32_t searcher = x % SEARCHERS, most = 1u << run;
+        const T key = i < n ? bits.of(in.keys[i]) : 0;
+        uint32_t before = 0;
 #pragma unroll 4
-        for (uint32_t t = 0; t < tiles; t++) {
-            const uint64_t begin = (uint64_t)t * SORTED_TILE, left = n - begin;
-            const uint32_t m = t == own             ? 0
-                               : left < SORTED_TILE ? static_cast<uint32_t>(left)
-                                                    : (uint32_t)SORTED_TILE;
-            at += count_before(sorted + begin, m, bits, key, t < own);
+        for (uint64_t t = first + searcher; t < end; t += SEARCHERS) {
+            const uint64_t begin = t << run, left = n - begin;
+            const uint32_t there = left < most ? static_cast<uint32_t>(left) : most,
+                           m = t == own || i >= n ? 0 : there;
+            before += count_before(in.keys + begin, m, most, bits, key, t < own);
         }
-        keys_out[at] = sorted[i];
-        if (payload_out) payload_out[at] = payload[from[i]];
+        for (unsigned distance = 1; distance < SEARCHERS; distance *= 2)
+            before += __shfl_xor_sync(DCSR_CUDA_ALL_LANES, before, distance);
+        if (searcher || i >= n) continue;
+        const uint64_t at = (first << run) + (i & (most - 1)) + before;
+        out.keys[at] = in.keys[i];
+        if (in.payload) out.payload[at] = in.payload[i];
     }
 }
 
-static bool is_in_tiles(uint64_t n)
+static bool is_merged(uint64_t n)
 {
-    return n > SORTED_TILE && n <= MOST_TILES * SORTED_TILE;
+    return n > (uint64_t)1 << FEW_TILE && n <= MANY_KEYS;
 }
 
-static dcsr_status sort_in_tiles(dcsr_i_cuda_stream *stream, uint64_t **keys, uint64_t **keys_spare,
-                                 uint64_t **payload, uint64_t **payload_spare, uint64_t n, int low_bit,
-                                 int high_bit)
+template <class T>
+static void sort_by_merging(dcsr_i_cuda_stream *stream, T **keys, T **keys_spare, T **payload,
+                            T **payload_spare, uint64_t n, int low_bit, int high_bit)
 {
-    const by_bits<uint64_t> bits(low_bit, high_bit);
-    uint32_t *from = nullptr;
-    if (payload) {
-        from = static_cast<uint32_t *>(dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof *from));
-        if (!from) return DCSR_ERROR_OUT_OF_MEMORY;
+    const by_bits<T> bits(low_bit, high_bit);
+    const int tile = n <= FEW_KEYS ? FEW_TILE : MANY_TILE, group = n <= FEW_KEYS ? FEW_GROUP : MANY_GROUP;
+    keys_with_payload<T> from = {*keys, payload ? *payload : nullptr},
+                         to = {*keys_spare, payload ? *payload_spare : nullptr};
+    dcsr_i_cuda_chain_blocks(stream, sort_tiles<T>, ((n - 1) >> tile) + 1, 1 << tile, 0, from, n, bits, to);
+    for (int run = tile; (n - 1) >> run; run += group) {
+        std::swap(from, to);
+        dcsr_i_cuda_chain(stream, merge_runs<T>, n * SEARCHERS, from, n, run, group, bits, to);
     }
-    dcsr_i_cuda_launch_blocks(stream, sort_tiles, (n + SORTED_TILE - 1) / SORTED_TILE, SORTED_TILE, 0,
-                              (const uint64_t *)*keys, n, bits, *keys_spare, from);
-    dcsr_i_cuda_launch(stream, merge_tiles, n, (const uint64_t *)*keys_spare, n, bits, (const uint32_t *)from,
-                       payload ? (const uint64_t *)*payload : nullptr, *keys,
-                       payload ? *payload_spare : nullptr);
-    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, from, n, sizeof *from);
-    if (!payload) return DCSR_OK;
-    uint64_t *was = *payload;
-    *payload = *payload_spare;
-    *payload_spare = was;
-    return DCSR_OK;
+    *keys = to.keys;
+    *keys_spare = from.keys;
+    if (!payload) return;
+    *payload = to.payload;
+    *payload_spare = from.payload;
 }
 
 /* ---- Short arrays: one block, in one launch ---- */
@@ -301,23 +315,9 @@ struct combining {
 };
 } // namespace
 
-/* Some thousand keys are sorted by merging: a radix sort has a launch of 12 us at least for every 8 bits, merging two
- * short ones for each doubling beyond a block's tile. Fewer are one tile of the radix sort, too. */
-enum { LEAST_MERGED = 2049, MOST_MERGED = 1 << 18 };
-
-static bool is_merged(uint64_t n)
-{
-    return n >= LEAST_MERGED && n <= MOST_MERGED;
-}
-
 static dcsr_status sort_keys(dcsr_i_cuda_stream *stream, uint64_t **keys, uint64_t **keys_spare, uint64_t n,
                              int low_bit, int high_bit)
 {
-    if (is_merged(n))
-        return dcsr_i_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
-            return cub::DeviceMergeSort::StableSortKeys(
-                memory, bytes, *keys, n, by_bits<uint64_t>(low_bit, high_bit), dcsr_i_cuda_raw(stream));
-        });
     cub::DoubleBuffer<uint64_t> k(*keys, *keys_spare);
     DCSR_TRY(dcsr_i_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
         return cub::DeviceRadixSort::SortKeys(memory, bytes, k, n, low_bit, high_bit,
@@ -332,11 +332,6 @@ template <class T>
 static dcsr_status sort_pairs(dcsr_i_cuda_stream *stream, T **keys, T **keys_spare, T **payload,
                               T **payload_spare, uint64_t n, int low_bit, int high_bit)
 {
-    if (is_merged(n))
-        return dcsr_i_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
-            return cub::DeviceMergeSort::StableSortPairs(
-                memory, bytes, *keys, *payload, n, by_bits<T>(low_bit, high_bit), dcsr_i_cuda_raw(stream));
-        });
     cub::DoubleBuffer<T> k(*keys, *keys_spare), p(*payload, *payload_spare);
     DCSR_TRY(dcsr_i_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
         return cub::DeviceRadixSort::SortPairs(memory, bytes, k, p, n, low_bit, high_bit,
@@ -385,8 +380,10 @@ dcsr_status dcsr_i_cuda_sort(dcsr_i_cuda_stream *stream, uint64_t **keys, uint64
                              int high_bit)
 {
     if (n < 2 || low_bit >= high_bit) return DCSR_OK;
-    if (is_in_tiles(n))
-        return sort_in_tiles(stream, keys, keys_spare, payload, payload_spare, n, low_bit, high_bit);
+    if (is_merged(n)) {
+        sort_by_merging(stream, keys, keys_spare, payload, payload_spare, n, low_bit, high_bit);
+        return DCSR_OK;
+    }
     return payload ? sort_pairs(stream, keys, keys_spare, payload, payload_spare, n, low_bit, high_bit)
                    : sort_keys(stream, keys, keys_spare, n, low_bit, high_bit);
 }
@@ -395,6 +392,10 @@ dcsr_status dcsr_i_cuda_sort_u32(dcsr_i_cuda_stream *stream, uint32_t **keys, ui
                                  uint32_t **numbers, uint32_t **numbers_spare, uint64_t n, int high_bit)
 {
     if (n < 2 || !high_bit) return DCSR_OK;
+    if (is_merged(n)) {
+        sort_by_merging(stream, keys, keys_spare, numbers, numbers_spare, n, 0, high_bit);
+        return DCSR_OK;
+    }
     return sort_pairs(stream, keys, keys_spare, numbers, numbers_spare, n, 0, high_bit);
 }
 

@@ -79,8 +79,53 @@ void dcsr_i_cuda_launch_blocks(dcsr_i_cuda_stream *stream, void (*kernel)(P...),
     dcsr_i_cuda_launched(stream);
 }
 
-/* The same with just as many blocks as find room on the device at a time: for kernels whose items take equally long, of
- * which a second wave of blocks would leave part of the device idle. */
+/* Chained kernels begin with dcsr_i_cuda_await(). Their blocks go to the multiprocessors while the kernel before them
+ * on the stream still runs there, chained or not, and wait for its end, which saves a microsecond or two of each. Such
+ * a kernel may also be launched as others are. */
+template <class... P, class... A>
+void dcsr_i_cuda_launch_chained(dcsr_i_cuda_stream *stream, void (*kernel)(P...), dim3 blocks, int threads,
+                                size_t shared_bytes, A... arguments)
+{
+#ifndef DCSR_SIMT
+    if (dcsr_i_cuda_describe(dcsr_i_cuda_device_of(stream))->chains)
+        simt::launch_chained(kernel, blocks, dim3((unsigned)threads), shared_bytes, dcsr_i_cuda_raw(stream),
+                             arguments...);
+    else
+#endif
+        simt::launch(kernel, blocks, dim3((unsigned)threads), shared_bytes, dcsr_i_cuda_raw(stream),
+                     arguments...);
+    dcsr_i_cuda_launched(stream);
+}
+template <class... P, class... A>
+void dcsr_i_cuda_chain(dcsr_i_cuda_stream *stream, void (*kernel)(P...), uint64_t work, A... arguments)
+{
+    const dcsr_i_cuda_policy policy = {256, 1};
+    if (!work) return;
+    dcsr_i_cuda_launch_chained(stream, kernel, dim3(dcsr_i_cuda_blocks(stream, work, policy)),
+                               (int)dcsr_i_cuda_threads(policy), 0, arguments...);
+}
+template <class... P, class... A>
+void dcsr_i_cuda_chain_blocks(dcsr_i_cuda_stream *stream, void (*kernel)(P...), uint64_t items, int threads,
+                              size_t shared_bytes, A... arguments)
+{
+    if (!items) return;
+    dcsr_i_cuda_ask_for_shared(kernel, shared_bytes);
+    dcsr_i_cuda_launch_chained(stream, kernel, dim3(dcsr_i_cuda_blocks(stream, items, {1, 1})), threads,
+                               shared_bytes, arguments...);
+}
+
+/* In chained kernels, first of all and by all threads: lets the next kernel come, and waits for all that the one before
+ * has written. */
+DCSR_CUDA_INLINE void dcsr_i_cuda_await()
+{
+#if !defined(DCSR_SIMT) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/* The same as dcsr_i_cuda_launch_blocks() with just as many blocks as find room on the device at a time: for kernels
+ * whose items take equally long, of which a second wave of blocks would leave part of the device idle. */
 template <class... P, class... A>
 void dcsr_i_cuda_launch_resident(dcsr_i_cuda_stream *stream, void (*kernel)(P...), uint64_t items,
                                  int threads, size_t shared_bytes, A... arguments)

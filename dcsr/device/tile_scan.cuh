@@ -30,10 +30,9 @@ DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_block_scan(uint64_t value, uint64_t *total
     return earlier + sum - value;
 }
 
-/* before[t] is what tile t has, written by thread 0 of the blocks that work on them; the block that calls this last
- * makes it what the tiles before t have, and before[tiles] what all have. Returns whether this was the one. *done is 0
- * at first. All threads of all blocks must call. */
-DCSR_CUDA_INLINE bool dcsr_i_cuda_end_tiles(uint64_t *before, uint64_t tiles, uint32_t *done)
+/* Whether this is the block that calls last; it sees what the threads 0 of the others have written. *done is 0 at
+ * first. All threads of all blocks must call. */
+DCSR_CUDA_INLINE bool dcsr_i_cuda_comes_last(uint32_t *done)
 {
     SIMT_SHARED(uint32_t, last, 1);
     if (threadIdx.x == 0 && gridDim.x > 1) {
@@ -42,7 +41,13 @@ DCSR_CUDA_INLINE bool dcsr_i_cuda_end_tiles(uint64_t *before, uint64_t tiles, ui
         __threadfence();
     }
     __syncthreads();
-    if (gridDim.x > 1 && !last[0]) return false;
+    return gridDim.x == 1 || last[0];
+}
+
+/* before[t] is what tile t has, written by thread 0 of the blocks that work on them; the last of these (above) makes it
+ * what the tiles before t have, and before[tiles] what all have. */
+DCSR_CUDA_INLINE void dcsr_i_cuda_sum_tiles(uint64_t *before, uint64_t tiles)
+{
     uint64_t sum = 0, total;
     for (uint64_t first = 0; first < tiles; first += blockDim.x) {
         const uint64_t t = first + threadIdx.x;
@@ -52,7 +57,6 @@ DCSR_CUDA_INLINE bool dcsr_i_cuda_end_tiles(uint64_t *before, uint64_t tiles, ui
         sum += total;
     }
     if (threadIdx.x == 0) before[tiles] = sum;
-    return true;
 }
 
 #endif

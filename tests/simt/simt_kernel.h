@@ -88,6 +88,10 @@ inline void __threadfence()
     simt::may_yield();
     simt::fence();
 }
+inline void __threadfence_system()
+{
+    __threadfence();
+}
 inline void __threadfence_block()
 {
     simt::may_yield();

@@ -1,6 +1,7 @@
 /* compact.cu: row tables in which the rows lie one behind the other.
  *
- * Per row: 8 bytes of offsets are read, 16 of length, order and segment written. */
+ * Per row: 8 bytes of offsets are read, and 4 of the order that rows keep; 16 of length, order and segment are written,
+ * once. */
 #include "dcsr/device/reduce.cuh"
 #include "dcsr/store/cuda/rewrite_cuda.h"
 
@@ -19,27 +20,63 @@ void dcsr_i_cuda_find_used_pages(dcsr_i_cuda_stream *stream, const uint64_t *off
     dcsr_i_cuda_launch(stream, find_used_pages, pages, offsets, rows, pages, used);
 }
 
+namespace
+{
+struct placed_row {
+    uint64_t begin;
+    uint32_t length, ordered;
+};
+} // namespace
+
+/* Makes a page that shares nothing with others, and enters it into the root; by a block of threads. row(r) tells where
+ * row r of the page is. */
+template <class Row>
+DCSR_CUDA_INLINE void fill_page(const dcsr_i_cuda_new_pages &pages, const dcsr_i_cuda_page_change &change,
+                                uint64_t rows, Row row)
+{
+    const uint64_t first = (uint64_t)change.page << DCSR_CUDA_PAGE_SHIFT;
+    dcsr_i_cuda_row_page &page = pages.row_page[change.fresh];
+    dcsr_i_cuda_segment_page &segments = pages.segment_page[change.segment[0]];
+    for (unsigned r = threadIdx.x; r < DCSR_CUDA_PAGE_ROWS; r += blockDim.x) {
+        const bool is_row = first + r < rows;
+        const placed_row placed = is_row ? row(r) : placed_row{0, 0, 0};
+        page.length[r] = placed.length;
+        page.ordered[r] = placed.ordered;
+        segments.of[r] = is_row ? dcsr_i_segment_of(placed.begin, placed.length) : dcsr_i_segment{0};
+    }
+    for (unsigned w = threadIdx.x; w < DCSR_CUDA_MASK_WORDS; w += blockDim.x)
+        page.fragmented[w] = page.duplicates[w] = page.tombstones[w] = 0;
+    for (unsigned k = threadIdx.x; k < DCSR_MAX_SEGMENTS; k += blockDim.x)
+        page.segment[k] = change.segment[k];
+    if (threadIdx.x == 0) pages.root[change.page] = change.fresh;
+}
+
 static __global__ void lay_out(dcsr_i_cuda_new_pages pages, const uint64_t *offsets, uint64_t rows,
                                uint64_t first, const uint32_t *old_root)
 {
-    for (uint64_t x = dcsr_i_cuda_first(); x < pages.count * DCSR_CUDA_PAGE_ROWS; x += dcsr_i_cuda_step()) {
-        const dcsr_i_cuda_page_change &change = pages.changes[x >> DCSR_CUDA_PAGE_SHIFT];
-        uint32_t r = x & (DCSR_CUDA_PAGE_ROWS - 1);
-        uint64_t row = ((uint64_t)change.page << DCSR_CUDA_PAGE_SHIFT) + r;
-        if (row >= rows) continue;
-        uint32_t length = (uint32_t)(offsets[row + 1] - offsets[row]);
-        dcsr_i_cuda_row_page *page = &pages.row_page[change.fresh];
-        page->length[r] = length;
-        page->ordered[r] = old_root && length ? pages.row_page[old_root[change.page]].ordered[r] : length;
-        pages.segment_page[change.segment[0]].of[r] = dcsr_i_segment_of(first + offsets[row], length);
+    for (uint64_t i = dcsr_i_cuda_first_block(); i < pages.count; i += dcsr_i_cuda_block_step()) {
+        const dcsr_i_cuda_page_change &change = pages.changes[i];
+        const uint64_t begin = (uint64_t)change.page << DCSR_CUDA_PAGE_SHIFT,
+                       end = begin + DCSR_CUDA_PAGE_ROWS;
+        const bool in_use = offsets[begin] != offsets[end < rows ? end : rows];
+        if (pages.in_use && threadIdx.x == 0) pages.in_use[i] = in_use;
+        if (!in_use) continue;
+        const dcsr_i_cuda_row_page *old = old_root ? &pages.row_page[old_root[change.page]] : nullptr;
+        fill_page(pages, change, rows, [&](unsigned r) {
+            const uint64_t from = offsets[begin + r];
+            const uint32_t length = static_cast<uint32_t>(offsets[begin + r + 1] - from);
+            return placed_row{first + from, length, old && length ? old->ordered[r] : length};
+        });
     }
 }
+
+static const int of_page = DCSR_CUDA_PAGE_ROWS < 256 ? 32 : 256; /* threads */
 
 void dcsr_i_cuda_lay_out(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_new_pages *pages,
                          const uint64_t *offsets, uint64_t rows, uint64_t first, const uint32_t *old_root)
 {
-    dcsr_i_cuda_launch(stream, lay_out, pages->count * DCSR_CUDA_PAGE_ROWS, *pages, offsets, rows, first,
-                       old_root);
+    dcsr_i_cuda_launch_blocks(stream, lay_out, pages->count, of_page, 0, *pages, offsets, rows, first,
+                              old_root);
 }
 
 static __global__ void find_pages_of_rows(const uint32_t *length, uint64_t rows, uint8_t *used)
@@ -58,23 +95,21 @@ void dcsr_i_cuda_find_pages_of_rows(dcsr_i_cuda_stream *stream, const uint32_t *
 static __global__ void lay_out_rows(dcsr_i_cuda_new_pages pages, const uint64_t *begin,
                                     const uint32_t *length, uint64_t rows, bool ascending)
 {
-    for (uint64_t x = dcsr_i_cuda_first(); x < pages.count * DCSR_CUDA_PAGE_ROWS; x += dcsr_i_cuda_step()) {
-        const dcsr_i_cuda_page_change &change = pages.changes[x >> DCSR_CUDA_PAGE_SHIFT];
-        uint32_t r = x & (DCSR_CUDA_PAGE_ROWS - 1);
-        uint64_t row = ((uint64_t)change.page << DCSR_CUDA_PAGE_SHIFT) + r;
-        if (row >= rows) continue;
-        pages.row_page[change.fresh].length[r] = length[row];
-        pages.row_page[change.fresh].ordered[r] = ascending ? length[row] : 0;
-        pages.segment_page[change.segment[0]].of[r] =
-            dcsr_i_segment_of(length[row] ? begin[row] : 0, length[row]);
+    for (uint64_t i = dcsr_i_cuda_first_block(); i < pages.count; i += dcsr_i_cuda_block_step()) {
+        const dcsr_i_cuda_page_change &change = pages.changes[i];
+        const uint64_t first = (uint64_t)change.page << DCSR_CUDA_PAGE_SHIFT;
+        fill_page(pages, change, rows, [&](unsigned r) {
+            const uint32_t n = length[first + r];
+            return placed_row{n ? begin[first + r] : 0, n, ascending ? n : 0};
+        });
     }
 }
 
 void dcsr_i_cuda_lay_out_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_new_pages *pages,
                               const uint64_t *begin, const uint32_t *length, uint64_t rows, bool ascending)
 {
-    dcsr_i_cuda_launch(stream, lay_out_rows, pages->count * DCSR_CUDA_PAGE_ROWS, *pages, begin, length, rows,
-                       ascending);
+    dcsr_i_cuda_launch_blocks(stream, lay_out_rows, pages->count, of_page, 0, *pages, begin, length, rows,
+                              ascending);
 }
 
 static __global__ void mark_duplicates(const dcsr_i_cuda_page_change *changes, uint64_t count,

@@ -12,8 +12,9 @@ typedef struct layout {
     uint64_t rows, cols, entries;
     uint64_t *offsets; /* rows + 1, on the device */
     dcsr_i_cuda_page_need *needs;
-    uint64_t pages, used; /* of the table, of those with entries: `used` needs */
-    uint8_t *found;       /* of each page, whether it has entries; in the stream's landing area */
+    uint64_t pages, used; /* of the table, of those that are made: `used` needs */
+    /* Of each that is made, whether it has entries: on the device, NULL if all have; and in the landing area. */
+    uint8_t *in_use, *found;
     uint64_t first;
     const uint32_t *old_root; /* of rows that only move, on the device */
     bool taken;
@@ -25,6 +26,7 @@ static dcsr_status start(layout *l, bool with_offsets)
     dcsr_context *context = l->matrix->context;
     l->stream = l->build.stream = l->matrix->cuda->stream;
     l->build.matrix = l->matrix;
+    l->build.laid_out = true;
     l->pages = dcsr_i_cuda_page_count(l->rows);
     l->needs = dcsr_i_alloc(context, DCSR_I_SCRATCH, l->pages, sizeof *l->needs);
     if (!l->needs) return DCSR_ERROR_OUT_OF_MEMORY;
@@ -49,9 +51,12 @@ static dcsr_status take_places(layout *l)
 static dcsr_i_cuda_new_pages new_pages(const layout *l)
 {
     dcsr_i_cuda_store *store = l->matrix->cuda;
-    return (dcsr_i_cuda_new_pages){l->build.changes, l->used,
+    return (dcsr_i_cuda_new_pages){l->build.changes,
+                                   l->used,
                                    (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
-                                   (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start};
+                                   (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start,
+                                   l->build.table->root->device,
+                                   l->in_use};
 }
 
 /* Makes the table, with room for `further` retired objects. */
@@ -84,40 +89,47 @@ static void end(layout *l, dcsr_status status)
         dcsr_i_cuda_build_end(&l->build);
     }
     dcsr_i_cuda_free(l->stream, DCSR_I_SCRATCH, l->offsets, l->rows + 1, sizeof *l->offsets);
+    dcsr_i_cuda_free(l->stream, DCSR_I_SCRATCH, l->in_use, l->used, sizeof *l->in_use);
     dcsr_i_free(l->matrix->context, DCSR_I_SCRATCH, l->needs, l->pages, sizeof *l->needs);
 }
 
-/* ---- Defragmentation ---- */
+/* ---- Which pages have entries ---- */
 
-/* Has the device look which pages have entries: by the offsets, or by the lengths of rows that stand anywhere. */
-static dcsr_status look_for_used_pages(layout *l, const uint32_t *length)
+/* By the offsets, or by the lengths of rows that stand anywhere. Waits. */
+static dcsr_status find_used_pages(layout *l, const uint32_t *length)
 {
-    uint8_t *used = dcsr_i_cuda_alloc(l->stream, DCSR_I_SCRATCH, l->pages, sizeof *used);
-    l->found = dcsr_i_cuda_landing(l->stream, l->pages);
-    dcsr_status status = used && l->found ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    uint8_t *used = dcsr_i_cuda_alloc(l->stream, DCSR_I_SCRATCH, l->pages, sizeof *used),
+            *found = dcsr_i_cuda_landing(l->stream, l->pages);
+    dcsr_status status = used && found ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK && length)
         dcsr_i_cuda_find_pages_of_rows(l->stream, length, l->rows, used);
     else if (status == DCSR_OK)
         dcsr_i_cuda_find_used_pages(l->stream, l->offsets, l->rows, used);
-    if (status == DCSR_OK) dcsr_i_cuda_copy(l->stream, l->found, used, l->pages);
+    if (status == DCSR_OK) dcsr_i_cuda_copy(l->stream, found, used, l->pages);
     dcsr_i_cuda_free(l->stream, DCSR_I_SCRATCH, used, l->pages, sizeof *used);
+    if (status == DCSR_OK) status = dcsr_i_cuda_wait(l->stream, "looking for pages in use");
+    for (uint64_t p = 0; status == DCSR_OK && p < l->pages; p++)
+        if (found[p]) need_page(l, p);
     return status;
 }
 
-/* Waits for it, and notes them. */
-static dcsr_status note_used_pages(layout *l)
+/* Those of the version before: one of them may have none any more, which is told with all else. */
+static dcsr_status keep_pages(layout *l, const dcsr_i_cuda_root *root)
 {
-    DCSR_TRY(dcsr_i_cuda_wait(l->stream, "defragmenting"));
-    for (uint64_t p = 0; p < l->pages; p++)
-        if (l->found[p]) need_page(l, p);
-    return DCSR_OK;
+    for (uint64_t p = 0; p < root->pages; p++)
+        if (root->host[p] != DCSR_CUDA_NONE) need_page(l, p);
+    l->in_use = dcsr_i_cuda_alloc(l->stream, DCSR_I_SCRATCH, l->used, sizeof *l->in_use);
+    l->found = dcsr_i_cuda_landing(l->stream, l->used);
+    return l->in_use && l->found ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
-static dcsr_status find_used_pages(layout *l, const uint32_t *length)
+static void drop_empty_pages(layout *l)
 {
-    DCSR_TRY(look_for_used_pages(l, length));
-    return note_used_pages(l);
+    for (uint64_t i = 0; i < l->used; i++)
+        if (!l->found[i]) dcsr_i_cuda_build_drop(&l->build, l->needs[i].page);
 }
+
+/* ---- Defragmentation ---- */
 
 /* The old home: blocks of the arena that are freed as a whole once the rows have moved out. */
 typedef struct home {
@@ -160,22 +172,24 @@ static void end_move(layout *l, const home *old, dcsr_status status)
 }
 
 /* While the device sums up lengths, the host maps memory for the rows; while it moves entries, the host sees to the
- * pages. */
+ * pages. It waits once. */
 static dcsr_status move_rows(layout *l, home *old)
 {
     dcsr_matrix *matrix = l->matrix;
     const dcsr_i_table *base = matrix->versions.current;
     DCSR_TRY(start(l, true));
+    DCSR_TRY(keep_pages(l, base->root));
     dcsr_i_cuda_walk walk = {dcsr_i_cuda_rows_of_table(matrix, base), NULL, base->rows, l->offsets};
     DCSR_TRY(dcsr_i_cuda_sum_lengths(l->stream, &walk.rows, NULL, l->rows, l->offsets));
-    DCSR_TRY(look_for_used_pages(l, NULL));
     DCSR_TRY(leave_home(l, old));
-    DCSR_TRY(note_used_pages(l));
     dcsr_i_cuda_gather(l->stream, &walk, l->entries, NULL, matrix->arena.columns + l->first,
                        values_at(l, l->first));
     DCSR_TRY(make_table(l, retired_home(l, old)));
+    dcsr_i_cuda_copy(l->stream, l->found, l->in_use, l->used);
     retire_home(l, old);
-    return dcsr_i_cuda_wait(l->stream, "defragmenting");
+    DCSR_TRY(dcsr_i_cuda_wait(l->stream, "defragmenting"));
+    drop_empty_pages(l);
+    return DCSR_OK;
 }
 
 /* Only what is made here is contiguous, and leaves no room between rows. */

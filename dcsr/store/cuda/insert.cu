@@ -1,8 +1,8 @@
 /* insert.cu: the kernels of applying a batch (insert_cuda.h), each of which is a step or several:
  *
  *              prepare                                            complete, if it fits the room
- *      many      prim.cu    | find_heads | look_at_   | plan_     share_root   | copy_pages | move_rows
- *                           |            |   entries  |   rows    assign_pages | sort_tails | write entries
+ *      many      prim.cu    | find_entries | plan_rows            share_root   | copy_pages | move_rows
+ *                                                               assign_pages | sort_tails | write entries
  *                                                               list_moves   |            | finish_rows
  *      few       prepare_few: one block of threads                as many
  *      very few  apply_very_few: one block of threads, mostly in shared memory
@@ -25,23 +25,20 @@ DCSR_CUDA_INLINE bool fits(const dcsr_i_cuda_batch &b)
 
 /* ---- Many entries: preparing ---- */
 
-static __global__ void group_entries(dcsr_i_cuda_batch b)
+static __global__ void __launch_bounds__(DCSR_CUDA_TILE) group_entries(dcsr_i_cuda_batch b)
 {
-    find_heads(b);
+    dcsr_i_cuda_await();
+    find_entries(b);
 }
 
 void dcsr_i_cuda_group_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch)
 {
-    dcsr_i_cuda_launch_blocks(stream, group_entries, dcsr_i_cuda_tiles(*batch), DCSR_CUDA_TILE, 0, *batch);
-}
-
-static __global__ void look(dcsr_i_cuda_batch b)
-{
-    look_at_entries(b);
+    dcsr_i_cuda_chain_blocks(stream, group_entries, dcsr_i_cuda_tiles(*batch), DCSR_CUDA_TILE, 0, *batch);
 }
 
 static __global__ void plan(dcsr_i_cuda_batch b)
 {
+    dcsr_i_cuda_await();
     plan_rows(b);
 }
 
@@ -54,8 +51,7 @@ static __global__ void clear_places(dcsr_i_cuda_batch b)
 
 dcsr_status dcsr_i_cuda_plan_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch)
 {
-    dcsr_i_cuda_launch_blocks(stream, look, dcsr_i_cuda_tiles(*batch), DCSR_CUDA_TILE, 0, *batch);
-    dcsr_i_cuda_launch(stream, plan, batch->most_rows, *batch);
+    dcsr_i_cuda_chain(stream, plan, batch->most, *batch);
     if (!batch->bulk) return DCSR_OK;
     dcsr_i_cuda_launch(stream, clear_places, batch->most_rows, *batch);
     return dcsr_i_cuda_scan_u32(stream, batch->places, batch->offsets, batch->most_rows);
@@ -88,6 +84,7 @@ dcsr_status dcsr_i_cuda_coo_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda
 
 static __global__ void assign(dcsr_i_cuda_batch b)
 {
+    dcsr_i_cuda_await();
     if (!b.in_place) {
         share_root(b);
         assign_pages(b);
@@ -120,8 +117,21 @@ DCSR_CUDA_INLINE void tell(const dcsr_i_cuda_batch &b)
     for (uint64_t k = threadIdx.x; k < b.moves.blocks; k += blockDim.x) b.told_freed[k] = b.moves.freed[k];
 }
 
+/* By the last kernel: once all of its blocks have written what they had to, the host need not wait for the driver to
+ * notice. */
+DCSR_CUDA_INLINE void tell_end(const dcsr_i_cuda_batch &b)
+{
+    __syncthreads();
+    if (threadIdx.x) return;
+    __threadfence();
+    if (atomicAdd(&b.plan->ended, 1u) + 1 < gridDim.x) return;
+    __threadfence_system();
+    *(volatile uint32_t *)&b.told->complete = 1;
+}
+
 static __global__ void copy(dcsr_i_cuda_batch b)
 {
+    dcsr_i_cuda_await();
     if (blockIdx.x == gridDim.x - 1) tell(b); /* which has the fewest pages */
     if (!fits(b)) return;
     if (!b.in_place) copy_pages(b);
@@ -130,17 +140,22 @@ static __global__ void copy(dcsr_i_cuda_batch b)
 
 static __global__ void DCSR_CUDA_WALK_BOUNDS write_all(dcsr_i_cuda_batch b)
 {
-    if (!fits(b)) return;
-    move_rows(b);
-    write_entries(b);
-    change_in_place(b);
-    if (!b.in_place) finish_rows(b);
+    dcsr_i_cuda_await();
+    if (fits(b)) {
+        move_rows(b);
+        write_entries(b);
+        change_in_place(b);
+        if (!b.in_place) finish_rows(b);
+    }
+    if (!b.in_place) tell_end(b);
 }
 
 /* In place pages are read until all rows have moved. */
 static __global__ void finish(dcsr_i_cuda_batch b)
 {
+    dcsr_i_cuda_await();
     if (fits(b)) finish_rows(b);
+    tell_end(b);
 }
 
 static uint64_t most_of(uint64_t a, uint64_t b)
@@ -152,12 +167,11 @@ dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_b
 {
     const dcsr_i_cuda_room_for *room = &batch->room;
     const int of_page = DCSR_CUDA_PAGE_ROWS < 256 ? 32 : 256;
-    dcsr_i_cuda_launch(stream, assign, most_of(room->moving, most_of(room->pages, batch->root_pages)),
-                       *batch);
+    dcsr_i_cuda_chain(stream, assign, most_of(room->moving, most_of(room->pages, batch->root_pages)), *batch);
     if (room->moving > DCSR_CUDA_MOST_CLAIMED) /* just as many as there are */
         DCSR_TRY(dcsr_i_cuda_scan_u64(stream, batch->moves.offsets, batch->moves.offsets, room->moving));
     const uint64_t tails = room->tails ? room->moving * 32 / (uint64_t)of_page + 1 : 0;
-    dcsr_i_cuda_launch_blocks(stream, copy, most_of(1, most_of(room->pages, tails)), of_page, 0, *batch);
+    dcsr_i_cuda_chain_blocks(stream, copy, most_of(1, most_of(room->pages, tails)), of_page, 0, *batch);
     /* A row that moves takes more places than it has entries. Few of these, or that close up, are spread over all of
      * the device, as each takes a chain of reads. */
     enum { LEAST_BLOCKS = 512 };
@@ -165,9 +179,9 @@ dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_b
     const uint64_t walk = room->moving ? dcsr_i_cuda_walk_blocks(room->places, room->moving) : 0;
     const bool spread = room->moving || (batch->in_place && batch->mark);
     const uint64_t least = spread ? LEAST_BLOCKS : 0, entries = batch->most / threads + 1;
-    dcsr_i_cuda_launch_blocks(stream, write_all, most_of(least, most_of(walk, entries)), (int)threads,
-                              threads / 32 * sizeof(dcsr_i_cuda_tile), *batch);
-    if (batch->in_place) dcsr_i_cuda_launch(stream, finish, batch->most_rows, *batch);
+    dcsr_i_cuda_chain_blocks(stream, write_all, most_of(least, most_of(walk, entries)), (int)threads,
+                             threads / 32 * sizeof(dcsr_i_cuda_tile), *batch);
+    if (batch->in_place) dcsr_i_cuda_chain(stream, finish, batch->most_rows, *batch);
     return DCSR_OK;
 }
 
@@ -236,9 +250,7 @@ DCSR_CUDA_INLINE void prepare(const dcsr_i_cuda_batch &b, const dcsr_i_cuda_give
         b.found->row = given.rows[b.found->outside];
         b.found->col = given.cols[b.found->outside];
     }
-    find_heads(b);
-    __syncthreads();
-    look_at_entries(b);
+    find_entries(b);
     __syncthreads();
     plan_rows(b);
 }
@@ -287,6 +299,7 @@ DCSR_CUDA_INLINE void complete(const dcsr_i_cuda_batch &b)
         finish_rows(b);
     }
     tell(b);
+    tell_end(b);
 }
 
 static __global__ void DCSR_CUDA_WALK_BOUNDS apply_very_few(dcsr_i_cuda_batch b, dcsr_i_cuda_given given)
@@ -298,7 +311,6 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS apply_very_few(dcsr_i_cuda_batch b,
     SIMT_SHARED(uint32_t, counted, N + 1);
     SIMT_SHARED(uint64_t, before, 4);
     SIMT_SHARED(uint32_t, first, N + 1);
-    SIMT_SHARED(uint32_t, changes, N);
     SIMT_SHARED(dcsr_i_cuda_growth, growth, N);
     SIMT_SHARED(uint32_t, places, N);
     SIMT_SHARED(uint64_t, offsets, N + 1);
@@ -318,7 +330,6 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS apply_very_few(dcsr_i_cuda_batch b,
     b.heads = {heads, before};
     b.counted = {counted, before + 2};
     b.first = first;
-    b.changes = changes;
     b.growth = growth;
     b.places = places;
     b.offsets = offsets;

@@ -26,10 +26,17 @@ DCSR_CUDA_INLINE bool dcsr_i_cuda_is_counted(const dcsr_i_cuda_batch &b, uint64_
 {
     return b.counted.within[i] & DCSR_CUDA_COUNTED;
 }
-/* How many of the entries before i are; i may be the end. */
+/* How many of the entries before i are, in the low half, and in the high half how many change what is stored; i may be
+ * the end. */
+DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_ranks(const dcsr_i_cuda_batch &b, uint64_t i)
+{
+    const uint32_t within = b.counted.within[i] & ~DCSR_CUDA_COUNTED;
+    return b.counted.before[i / DCSR_CUDA_TILE] + (within & 0xffff) +
+           (static_cast<uint64_t>(within >> 16) << 32);
+}
 DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_rank(const dcsr_i_cuda_batch &b, uint64_t i)
 {
-    return b.counted.before[i / DCSR_CUDA_TILE] + (b.counted.within[i] & ~DCSR_CUDA_COUNTED);
+    return static_cast<uint32_t>(dcsr_i_cuda_ranks(b, i));
 }
 
 static inline DCSR_CUDA_BOTH_SIDES uint64_t dcsr_i_cuda_tiles(const dcsr_i_cuda_batch &b)

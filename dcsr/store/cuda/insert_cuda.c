@@ -55,9 +55,10 @@ static dcsr_status make_room(dcsr_i_cuda_insertion *b)
     const size_t word = sizeof(uint64_t), words = b->operation->batch.value_size ? 2 : 1;
     const bool copied = b->operation->joined || b->operation->batch.arrival.rows;
     const size_t of_entry = 2 * word + word * words * (copied ? 2 : 1);
-    const size_t of_row = sizeof(dcsr_i_cuda_growth) + word + 4 * sizeof(uint32_t);
+    const size_t of_row = sizeof(dcsr_i_cuda_growth) + word + 3 * sizeof(uint32_t);
     const size_t bytes = dcsr_i_cuda_report_size(b->device.most_pages) + b->device.most * of_entry +
-                         b->device.most_rows * of_row;
+                         b->device.most_rows * of_row +
+                         dcsr_i_arena_blocks(&b->matrix->arena) * sizeof(uint32_t);
     return dcsr_i_cuda_scratch_expect(&b->scratch, bytes, ARRAYS);
 }
 
@@ -197,6 +198,15 @@ static dcsr_status take_counters(dcsr_i_cuda_insertion *b, dcsr_i_cuda_counters 
     return counters->within && counters->before ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
+/* For what rows that move leave, in the blocks that there are now. */
+static dcsr_status take_freed(dcsr_i_cuda_insertion *b)
+{
+    dcsr_i_cuda_moves *moves = &b->device.moves;
+    moves->blocks = dcsr_i_arena_blocks(&b->matrix->arena);
+    moves->freed = dcsr_i_cuda_insertion_take(b, moves->blocks, sizeof *moves->freed);
+    return moves->freed ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+}
+
 static dcsr_status take_arrays(dcsr_i_cuda_insertion *b)
 {
     dcsr_i_cuda_batch *device = &b->device;
@@ -206,16 +216,15 @@ static dcsr_status take_arrays(dcsr_i_cuda_insertion *b)
     device->plan = &b->summary->plan;
     device->found = b->given.rows ? &b->summary->found : NULL;
     device->needs = dcsr_i_cuda_needs_in(b->summary);
+    DCSR_TRY(take_freed(b));
     DCSR_TRY(take_counters(b, &device->heads));
     if (b->merges) DCSR_TRY(take_counters(b, &device->counted));
     device->first = dcsr_i_cuda_insertion_take(b, device->most_rows + 1, sizeof *device->first);
-    device->changes = dcsr_i_cuda_insertion_take(b, device->most_rows, sizeof *device->changes);
     device->growth = dcsr_i_cuda_insertion_take(b, device->most_rows, sizeof *device->growth);
     device->places = dcsr_i_cuda_insertion_take(b, device->most_rows, sizeof *device->places);
     device->offsets = dcsr_i_cuda_insertion_take(b, device->most_rows + 1, sizeof *device->offsets);
     device->moving = dcsr_i_cuda_insertion_take(b, device->most_rows, sizeof *device->moving);
-    return device->first && device->changes && device->growth && device->places && device->offsets &&
-                   device->moving
+    return device->first && device->growth && device->places && device->offsets && device->moving
                ? DCSR_OK
                : DCSR_ERROR_OUT_OF_MEMORY;
 }
@@ -261,7 +270,9 @@ static dcsr_status plan_again(dcsr_i_cuda_insertion *b)
 {
     size_t sums = offsetof(dcsr_i_cuda_report, plan);
     look_at_base(b);
+    DCSR_TRY(take_freed(b));
     dcsr_i_cuda_fill(b->stream, &b->summary->plan, 0, dcsr_i_cuda_report_size(b->device.most_pages) - sums);
+    dcsr_i_cuda_group_entries(b->stream, &b->device);
     return dcsr_i_cuda_plan_rows(b->stream, &b->device);
 }
 
@@ -297,12 +308,12 @@ static dcsr_status launch(dcsr_i_cuda_insertion *b)
     device->root = next ? next->root->device : NULL;
     device->root_pages = next ? next->root->pages : 0;
     device->told = b->told;
+    device->told->complete = 0;
     device->told_freed = dcsr_i_cuda_freed_of(b);
     if (b->very_few) {
         dcsr_i_cuda_apply_very_few(b->stream, device, &b->given);
         return DCSR_OK;
     }
-    dcsr_i_cuda_fill(b->stream, device->moves.freed, 0, dcsr_i_cuda_freed_size(b));
     return dcsr_i_cuda_complete(b->stream, device);
 }
 
@@ -353,9 +364,12 @@ static dcsr_status complete(dcsr_i_cuda_insertion *b, const dcsr_i_cuda_room_for
         give_up(b);
         return DCSR_OK;
     }
-    dcsr_status status = launch(b), waited = dcsr_i_cuda_wait(b->stream, b->doing);
+    dcsr_status status = launch(b),
+                waited =
+                    dcsr_i_cuda_wait_told(b->stream, status == DCSR_OK ? &b->told->complete : NULL, b->doing);
     if (status == DCSR_OK) status = waited;
     if (status == DCSR_OK) {
+        assert(b->told->complete);
         b->counts = b->told->counts;
         b->plan = b->told->plan;
         status = judge(b);
@@ -454,6 +468,8 @@ static dcsr_status complete_all(dcsr_i_cuda_insertion *b)
         } else {
             const size_t begin = offsetof(dcsr_i_cuda_plan, listed), end = offsetof(dcsr_i_cuda_plan, done);
             dcsr_i_cuda_fill(b->stream, (char *)&b->summary->plan + begin, 0, end - begin);
+            dcsr_i_cuda_fill(b->stream, b->device.moves.freed, 0,
+                             b->device.moves.blocks * sizeof *b->device.moves.freed);
             room = dcsr_i_cuda_needed_room(b);
         }
     }
@@ -499,6 +515,8 @@ static dcsr_status apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
                    .apart = operation->agreement.agree != NULL,
                    .policy = matrix->policy,
                    .slack = matrix->slack,
+                   .moves = {.blocks = dcsr_i_arena_blocks(&matrix->arena),
+                             .shift = dcsr_i_arena_shift(&matrix->arena)},
                    .row_page = (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
                    .segment_page = (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start},
         .build = {.matrix = matrix, .stream = store->stream},

@@ -59,7 +59,6 @@ typedef struct dcsr_i_cuda_mover {
 typedef struct dcsr_i_cuda_counts {
     uint64_t entries; /* after combining */
     uint32_t rows, pages;
-    uint32_t done; /* blocks of threads */
 } dcsr_i_cuda_counts;
 
 /* What has been planned, summed up over rows. */
@@ -72,6 +71,7 @@ typedef struct dcsr_i_cuda_plan {
     uint64_t tails;                 /* of the entries of rows that move, those in their tails */
     uint64_t missing;               /* in place: rows whose pages are not there */
     uint64_t listed, tails_listed;  /* while rows that move are listed */
+    uint32_t ended;                 /* blocks of threads of the last kernel */
     uint32_t segments;              /* segment pages that pages need of their own */
     uint32_t done;                  /* blocks of threads */
 } dcsr_i_cuda_plan;
@@ -116,6 +116,7 @@ typedef struct dcsr_i_cuda_report {
     dcsr_i_cuda_counts counts;
     dcsr_i_cuda_verdict found; /* of entries that come straight from a caller's arrays on the device */
     dcsr_i_cuda_plan plan;
+    uint32_t complete; /* on the host: 1 once all is written */
 } dcsr_i_cuda_report;
 
 static inline DCSR_CUDA_BOTH_SIDES dcsr_i_cuda_page_need *dcsr_i_cuda_needs_in(dcsr_i_cuda_report *report)
@@ -143,8 +144,9 @@ typedef struct dcsr_i_cuda_batch {
     dcsr_i_cuda_row_page *row_page;
     dcsr_i_cuda_segment_page *segment_page;
 
-    dcsr_i_cuda_counters heads;   /* which row and page an entry is in (insert.cuh) */
-    dcsr_i_cuda_counters counted; /* merging: entries that rows get, or those found that they lose */
+    dcsr_i_cuda_counters heads; /* which row and page an entry is in (insert.cuh) */
+    dcsr_i_cuda_counters
+        counted; /* merging: entries that rows get, or those found that they lose; values that change */
     dcsr_i_cuda_counts *counts;
     dcsr_i_cuda_plan *plan;
     dcsr_i_cuda_verdict *found;   /* NULL: the entries have been checked */
@@ -157,7 +159,6 @@ typedef struct dcsr_i_cuda_batch {
 
     bool merges;
     int policy;
-    uint32_t *changes;         /* merging: of each row: not 0 if values change of entries that it has */
     uint32_t *tails;           /* columns of the tails of rows that move, ascending in each */
     dcsr_i_cuda_mover *movers; /* merging: of each row that moves, as they are listed */
 
@@ -210,11 +211,11 @@ enum {
 
 /* ---- Preparing: the rows and pages, and the plan. Sums and needs come as zeros. ---- */
 
-/* Finds the rows and pages of sorted entries: heads, counts; changes are zeros. */
+/* Finds the rows and pages of sorted entries: heads, counts; and merging, looks for each in its row: counted. Clears
+ * moves.freed. */
 void dcsr_i_cuda_group_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch);
-/* Finds the first entry of each row, and merging, looks for each in its row: counted, changes; then plans each row:
- * growth, places, offsets, needs, moving, and the sums. If the batch is merged, rows that have to be resolved before
- * count as marked, and as moving. OUT_OF_MEMORY. */
+/* Plans each row: first, growth, places, offsets, needs, moving, and the sums. If the batch is merged, rows that have
+ * to be resolved before count as marked, and as moving. OUT_OF_MEMORY. */
 dcsr_status dcsr_i_cuda_plan_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch);
 /* All of this, and before it sorting the entries into `keys` and `words`, and combining them: for few of them, in one
  * launch. Sums and needs need not be zeros. */

@@ -7,7 +7,7 @@
  *      moved     2 3 4 5 7 8 9 12          else
  *      without 5 2 7 9 12 | 8 3            if nobody holds a version: it closes up, and values are changed, in place
  *
- * An entry of the batch is looked for by one thread: by bisection, then in the tail, one by one. So it costs the same
+ * An entry of the batch is looked for by one thread: by quarters, then in the tail, one by one. So it costs the same
  * in a hub's row as in any other but for some more steps, and what is stored already costs nothing else. In a row that
  * moves each entry finds its place by itself: its rank in the row and in the batch; work is shared by entries
  * (balanced_walk.cuh).
@@ -29,10 +29,19 @@ DCSR_CUDA_INLINE uint32_t column_of(const dcsr_i_cuda_batch &b, uint64_t i)
     return static_cast<uint32_t>(b.keys[i] & ((static_cast<uint64_t>(1) << b.column_bits) - 1));
 }
 
-/* How many of n columns, which ascend, are below one. */
+/* How many of n columns, which ascend, are below one. By quarters, as three loads that are under way at once take as
+ * long as one: half as many steps as by halves. */
 DCSR_CUDA_INLINE uint32_t below(const uint32_t *columns, uint32_t n, uint32_t column)
 {
-    return static_cast<uint32_t>(dcsr_i_list_find(columns, 0, n, column));
+    uint32_t from = 0;
+    while (n > 3) {
+        const uint32_t quarter = n / 4, *at = columns + from + quarter;
+        const bool first = at[0] < column, second = at[quarter] < column, third = at[2 * quarter] < column;
+        from += third ? 3 * quarter + 1 : second ? 2 * quarter + 1 : first ? quarter + 1 : 0;
+        n = third ? n - 3 * quarter - 1 : first ? quarter - 1 : quarter;
+    }
+    const uint32_t *at = columns + from;
+    return from + (n > 0 && at[0] < column) + (n > 1 && at[1] < column) + (n > 2 && at[2] < column);
 }
 
 /* ---- Looking for entries ---- */
@@ -49,46 +58,28 @@ DCSR_CUDA_INLINE uint32_t find(const dcsr_i_cuda_row_page *page, uint32_t r, con
     return at;
 }
 
-/* Whether entry i is one that its row gets, or is to lose. */
-DCSR_CUDA_INLINE bool look_for(const dcsr_i_cuda_batch &b, uint64_t i)
+/* What an entry of the batch is for its row: 0; or in the low half, one that it gets, or is to lose; in the high half,
+ * one whose value changes what is stored. */
+static constexpr uint64_t COUNTS = 1, CHANGES = (uint64_t)1 << 32;
+
+DCSR_CUDA_INLINE uint64_t look_for(const dcsr_i_cuda_batch &b, uint64_t i)
 {
-    if (i && b.keys[i] == b.keys[i - 1]) return false; /* of a pattern, which is not combined before */
-    const uint64_t row = b.keys[i] >> b.column_bits;
+    if (i && b.keys[i] == b.keys[i - 1]) return 0; /* of a pattern, which is not combined before */
+    const uint64_t row = b.keys[i] >> b.column_bits, absent = b.mark ? 0 : COUNTS;
     const uint32_t r = row & (DCSR_CUDA_PAGE_ROWS - 1);
     const dcsr_i_cuda_row_page *page = dcsr_i_cuda_page_of(b.rows, row);
-    if (!page) return !b.mark;
+    if (!page) return absent;
     const uint32_t slot = page->segment[0]; /* on its way with the rest */
-    if (!dcsr_i_cuda_is_mergeable(page, r)) return false;
-    if (!page->length[r]) return !b.mark;
+    if (!dcsr_i_cuda_is_mergeable(page, r)) return 0;
+    if (!page->length[r]) return absent;
     const uint64_t begin = dcsr_i_segment_begin(b.segment_page[slot].of[r]);
     const uint32_t at = find(page, r, b.rows.columns + begin, column_of(b, i));
-    if (at == page->length[r]) return !b.mark;
-    if (b.mark) return true;
-    if (b.words && b.policy != DCSR_POLICY_ANY) {
-        uint64_t is = dcsr_i_cuda_load_word(b.rows.values, b.rows.value_size, begin + at);
-        if (dcsr_i_cuda_combine_words(static_cast<int>(b.rows.type), b.policy, is, b.words[i]) != is)
-            atomicOr(&b.changes[dcsr_i_cuda_row_index(b, i)], 1u);
-    }
-    return false;
-}
-
-DCSR_CUDA_INLINE void look_at_entries(const dcsr_i_cuda_batch &b)
-{
-    const uint64_t n = b.counts->entries, tiles = dcsr_i_cuda_tiles(b);
-    for (uint64_t tile = dcsr_i_cuda_first_block(); tile < tiles; tile += dcsr_i_cuda_block_step()) {
-        const uint64_t i = tile * DCSR_CUDA_TILE + threadIdx.x;
-        if (i < n && (!i || b.keys[i] >> b.column_bits != b.keys[i - 1] >> b.column_bits))
-            b.first[dcsr_i_cuda_row_index(b, i)] = static_cast<uint32_t>(i);
-        if (i == n) b.first[b.counts->rows] = static_cast<uint32_t>(n);
-        if (!b.merges) continue;
-        const bool counted = i < n && look_for(b, i);
-        uint64_t total;
-        const uint64_t before = dcsr_i_cuda_block_scan(counted, &total);
-        if (i <= b.most)
-            b.counted.within[i] = static_cast<uint32_t>(before) | (counted ? DCSR_CUDA_COUNTED : 0);
-        if (threadIdx.x == 0) b.counted.before[tile] = total;
-    }
-    if (b.merges) dcsr_i_cuda_end_tiles(b.counted.before, tiles, &b.plan->done);
+    if (at == page->length[r]) return absent;
+    if (b.mark) return COUNTS;
+    if (!b.words || b.policy == DCSR_POLICY_ANY) return 0;
+    const uint64_t is = dcsr_i_cuda_load_word(b.rows.values, b.rows.value_size, begin + at);
+    return dcsr_i_cuda_combine_words(static_cast<int>(b.rows.type), b.policy, is, b.words[i]) == is ? 0
+                                                                                                    : CHANGES;
 }
 
 /* ---- Writing ---- */

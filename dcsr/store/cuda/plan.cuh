@@ -1,5 +1,5 @@
-/* plan.cuh: finding the rows and pages that a sorted batch touches (insert_cuda.h), and deciding what each row
- * needs, as plan.c does (internal, in kernels: insert.cu).
+/* plan.cuh: finding the rows and pages that a sorted batch touches (insert_cuda.h), its entries in these where it is
+ * merged, and deciding what each row needs, as plan.c does (internal, in kernels: insert.cu).
  *
  * Where a batch is merged (merge.cuh) a row that is to hold it moves unless there is room for a short tail.
  *
@@ -9,39 +9,74 @@
 #ifndef DCSR_PLAN_CUH
 #define DCSR_PLAN_CUH
 
-#include "dcsr/store/cuda/insert.cuh"
+#include "dcsr/store/cuda/merge.cuh"
 #include "dcsr/store/arena_slots.cuh"
 #include "dcsr/device/reduce.cuh"
 
 /* ---- Finding ---- */
 
-/* Where rows and pages begin. */
-DCSR_CUDA_INLINE void find_heads(const dcsr_i_cuda_batch &b)
+DCSR_CUDA_INLINE uint64_t row_of(const dcsr_i_cuda_batch &b, uint64_t i)
+{
+    return b.keys[i] >> b.column_bits;
+}
+
+/* 1 in the low half where a row begins, and in the high half where a page does. */
+DCSR_CUDA_INLINE uint64_t head_of(const dcsr_i_cuda_batch &b, uint64_t i)
+{
+    const uint64_t row = row_of(b, i), before = i ? row_of(b, i - 1) : ~row,
+                   page = row >> DCSR_CUDA_PAGE_SHIFT != before >> DCSR_CUDA_PAGE_SHIFT;
+    return (row != before) | page << 32;
+}
+
+/* Where rows and pages begin; and merging, what each entry is for its row. Nothing has been freed yet. */
+DCSR_CUDA_INLINE void find_entries(const dcsr_i_cuda_batch &b)
 {
     const uint64_t n = has_outside(b) ? 0
                        : b.combined   ? b.counts->entries
                                       : b.most,
                    tiles = dcsr_i_cuda_tiles(b);
+    if (b.moves.freed != b.told_freed) /* very few entries clear it where a row moves */
+        for (uint64_t k = dcsr_i_cuda_first(); k < b.moves.blocks; k += dcsr_i_cuda_step())
+            b.moves.freed[k] = 0;
     for (uint64_t tile = dcsr_i_cuda_first_block(); tile < tiles; tile += dcsr_i_cuda_block_step()) {
         const uint64_t i = tile * DCSR_CUDA_TILE + threadIdx.x;
-        uint64_t row = 0, before = 0, heads = 0, total;
-        if (i < n) {
-            row = b.keys[i] >> b.column_bits;
-            before = i ? b.keys[i - 1] >> b.column_bits : ~row;
-            heads = (row != before) |
-                    static_cast<uint64_t>(row >> DCSR_CUDA_PAGE_SHIFT != before >> DCSR_CUDA_PAGE_SHIFT)
-                        << 32;
-        }
+        uint64_t heads = i < n ? head_of(b, i) : 0, total;
         heads += dcsr_i_cuda_block_scan(heads, &total);
         if (i <= b.most) b.heads.within[i] = static_cast<uint32_t>(heads | heads >> 16);
-        if (i < b.most_rows && b.merges) b.changes[i] = 0;
         if (threadIdx.x == 0) b.heads.before[tile] = total;
+        if (!b.merges) continue;
+        const uint64_t found = i < n ? look_for(b, i) : 0;
+        const uint64_t before = dcsr_i_cuda_block_scan(found, &total);
+        if (i <= b.most)
+            b.counted.within[i] =
+                static_cast<uint32_t>(before | before >> 16) | (found & COUNTS ? DCSR_CUDA_COUNTED : 0);
+        if (threadIdx.x == 0) b.counted.before[tile] = total;
     }
-    if (!dcsr_i_cuda_end_tiles(b.heads.before, tiles, &b.counts->done) || threadIdx.x) return;
+    if (!dcsr_i_cuda_comes_last(&b.plan->done)) return;
+    dcsr_i_cuda_sum_tiles(b.heads.before, tiles);
+    if (b.merges) dcsr_i_cuda_sum_tiles(b.counted.before, tiles);
+    if (threadIdx.x) return;
     const uint64_t all = b.heads.before[tiles];
     b.counts->rows = static_cast<uint32_t>(all);
     b.counts->pages = static_cast<uint32_t>(all >> 32);
     b.counts->entries = n;
+}
+
+/* The first entry of the next row, for one of a row; most rows have few. */
+DCSR_CUDA_INLINE uint32_t row_end(const dcsr_i_cuda_batch &b, uint32_t i, uint32_t n)
+{
+    const uint64_t row = row_of(b, i);
+    uint32_t within = i, step = 1;
+    for (; n - within > step && row_of(b, within + step) == row; step *= 2) within += step;
+    uint32_t behind = n - within > step ? within + step : n;
+    while (behind - within > 1) {
+        const uint32_t middle = within + (behind - within) / 2;
+        if (row_of(b, middle) == row)
+            within = middle;
+        else
+            behind = middle;
+    }
+    return behind;
 }
 
 /* ---- Deciding ---- */
@@ -112,12 +147,13 @@ DCSR_CUDA_INLINE void note_needs(const dcsr_i_cuda_batch &b, uint32_t first, con
     if (grows.moves) set_bits(&need->moves, b.merges ? 1u : ~0u);
 }
 
-/* Returns the places that the row needs, and adds the rest to the sum. */
-DCSR_CUDA_INLINE uint32_t plan_row(const dcsr_i_cuda_batch &b, uint32_t j, dcsr_i_cuda_plan &sum)
+/* Row j of the batch, which has the entries from `first` to `end`: returns the places that it needs, and adds the rest
+ * to the sum. */
+DCSR_CUDA_INLINE uint32_t plan_row(const dcsr_i_cuda_batch &b, uint32_t j, uint32_t first, uint32_t end,
+                                   dcsr_i_cuda_plan &sum)
 {
     dcsr_i_cuda_growth grows = {};
-    const uint32_t first = b.first[j];
-    uint64_t row = b.keys[first] >> b.column_bits, n = b.first[j + 1] - first;
+    uint64_t row = row_of(b, first), n = end - first;
     row_state state = look_at(b, row);
     if (state.length + n > UINT32_MAX / 2)
         atomicMax(reinterpret_cast<unsigned long long *>(&b.plan->too_long), (1ull << 32) - row);
@@ -175,13 +211,13 @@ DCSR_CUDA_INLINE bool closes_up(const row_state &state, uint64_t n)
 }
 
 /* As plan_row(). */
-DCSR_CUDA_INLINE uint32_t plan_merging(const dcsr_i_cuda_batch &b, uint32_t j, dcsr_i_cuda_plan &sum)
+DCSR_CUDA_INLINE uint32_t plan_merging(const dcsr_i_cuda_batch &b, uint32_t j, uint32_t first, uint32_t end,
+                                       dcsr_i_cuda_plan &sum)
 {
     dcsr_i_cuda_growth grows = {};
-    const uint32_t first = b.first[j];
-    const bool changes = b.changes[j];
-    uint64_t row = b.keys[first] >> b.column_bits,
-             n = dcsr_i_cuda_rank(b, b.first[j + 1]) - dcsr_i_cuda_rank(b, first);
+    const uint64_t ranks = dcsr_i_cuda_ranks(b, first), ranks_behind = dcsr_i_cuda_ranks(b, end);
+    const bool changes = ranks >> 32 != ranks_behind >> 32;
+    uint64_t row = row_of(b, first), n = static_cast<uint32_t>(ranks_behind) - static_cast<uint32_t>(ranks);
     row_state state = look_at(b, row);
     if (state.length + n > UINT32_MAX / 2)
         atomicMax(reinterpret_cast<unsigned long long *>(&b.plan->too_long), (1ull << 32) - row);
@@ -244,23 +280,29 @@ template <class T> DCSR_CUDA_INLINE T claim(T *sum, T value)
     return claimed;
 }
 
+/* By the threads that have the rows' first entries. */
 DCSR_CUDA_INLINE void plan_rows(const dcsr_i_cuda_batch &b)
 {
     dcsr_i_cuda_plan sum = {};
-    const uint32_t rows = b.counts->rows;
-    for (uint64_t tile = (uint64_t)blockIdx.x * blockDim.x; tile < rows; tile += dcsr_i_cuda_step()) {
-        const uint32_t j = static_cast<uint32_t>(tile) + threadIdx.x;
+    const uint32_t n = static_cast<uint32_t>(b.counts->entries);
+    if (dcsr_i_cuda_first() == 0) b.first[b.counts->rows] = n;
+    for (uint64_t tile = (uint64_t)blockIdx.x * blockDim.x; tile < n; tile += dcsr_i_cuda_step()) {
+        const uint32_t i = static_cast<uint32_t>(tile) + threadIdx.x;
+        const bool is_row = i < n && static_cast<uint32_t>(head_of(b, i));
+        const uint32_t j = is_row ? dcsr_i_cuda_row_index(b, i) : 0;
         uint64_t places = 0, total, moving;
         bool moves = false;
-        if (j < rows) {
-            places = b.merges ? plan_merging(b, j, sum) : plan_row(b, j, sum);
+        if (is_row) {
+            const uint32_t end = row_end(b, i, n);
+            places = b.merges ? plan_merging(b, j, i, end, sum) : plan_row(b, j, i, end, sum);
             moves = b.growth[j].moves;
+            b.first[j] = i;
             b.places[j] = static_cast<uint32_t>(places);
         }
         const uint64_t before = dcsr_i_cuda_block_scan(places, &total),
                        m = dcsr_i_cuda_block_scan(moves, &moving);
         const uint64_t begin = claim(&b.plan->places, total), listed = claim(&b.plan->moving, moving);
-        if (j < rows) b.offsets[j] = begin + before;
+        if (is_row) b.offsets[j] = begin + before;
         if (moves) b.moving[listed + m] = j;
     }
     add_of_block(&b.plan->stored, sum.stored);

@@ -145,14 +145,16 @@ void dcsr_i_cuda_list_group(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewrit
 /* used[p] = whether page p has entries. */
 void dcsr_i_cuda_find_used_pages(dcsr_i_cuda_stream *stream, const uint64_t *offsets, uint64_t rows,
                                  uint8_t *used);
-/* Pages that are to be filled. */
+/* Pages that are to be made, with a segment page each. */
 typedef struct dcsr_i_cuda_new_pages {
     const dcsr_i_cuda_page_change *changes;
     uint64_t count;
     dcsr_i_cuda_row_page *row_page;
     dcsr_i_cuda_segment_page *segment_page;
+    uint32_t *root;  /* into which they are entered */
+    uint8_t *in_use; /* gets whether the i-th has entries; NULL: all have */
 } dcsr_i_cuda_new_pages;
-/* Fills them: row i has the places from first + offsets[i] to first + offsets[i + 1]. Rows stand in the order that
+/* Makes them: row i has the places from first + offsets[i] to first + offsets[i + 1]. Rows stand in the order that
  * they had under old_root; where that is NULL they ascend, or are yet to be marked. */
 void dcsr_i_cuda_lay_out(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_new_pages *pages,
                          const uint64_t *offsets, uint64_t rows, uint64_t first, const uint32_t *old_root);

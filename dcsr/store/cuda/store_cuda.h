@@ -83,6 +83,7 @@ typedef struct dcsr_i_cuda_build {
     dcsr_i_cuda_stream *stream;
     const dcsr_i_table *base; /* what it shares pages with; NULL: nothing */
     bool for_view;            /* the base's segment pages may be written meanwhile, beyond its row lengths */
+    bool laid_out;            /* the caller makes the pages, and enters them into the device's root */
     dcsr_i_table *table;      /* counts and dimensions as in base; all rows as in base */
     dcsr_i_limbo *limbo;      /* what base alone uses of what has been replaced; NULL for views */
     uint32_t count;
@@ -93,7 +94,7 @@ typedef struct dcsr_i_cuda_build {
 } dcsr_i_cuda_build;
 
 /* Begins: takes slots for the pages that are named, in ascending order, makes root and table of `version`
- * with rows x cols, and puts the copying of the pages onto the stream. Rows of a new page are empty, new
+ * with rows x cols, and puts the making of the pages onto the stream. Rows of a new page are empty, new
  * segment pages have capacities of 0. `further` is how many retired objects the caller adds (one for the
  * old table is counted already). A base of more or fewer rows is cut or extended at page borders; pages
  * beyond are retired. For views only segment page 0 is copied, as far as row lengths reach. On failure nothing
@@ -101,8 +102,11 @@ typedef struct dcsr_i_cuda_build {
 dcsr_status dcsr_i_cuda_build_begin(dcsr_i_cuda_build *build, const dcsr_i_cuda_page_need *needs,
                                     uint32_t count, uint64_t rows, uint64_t cols, uint64_t version,
                                     uint64_t further);
-/* The same where the device is going to choose the pages, and to make them and its root, with the dimensions of base:
- * takes slots for so many pages and segment pages, which are written to the caller's pinned memory. */
+/* Takes a page out again, which the device's root does not have. */
+void dcsr_i_cuda_build_drop(dcsr_i_cuda_build *build, uint64_t page);
+/* The same as dcsr_i_cuda_build_begin() where the device is going to choose the pages, and to make them and its root,
+ * with the dimensions of base: takes slots for so many pages and segment pages, which are written to the caller's
+ * pinned memory. */
 dcsr_status dcsr_i_cuda_build_ahead(dcsr_i_cuda_build *build, uint32_t pages, uint32_t segments,
                                     uint32_t *slots, uint64_t version, uint64_t further);
 /* Enters what the device has chosen, `count` pages with what each got, and gives back the other slots. */

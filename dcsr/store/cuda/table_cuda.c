@@ -248,6 +248,7 @@ static void make_pages(dcsr_i_cuda_build *build)
     if (shared) dcsr_i_cuda_copy(build->stream, root->device, base->device, shared * sizeof *root->device);
     dcsr_i_cuda_fill(build->stream, root->device + shared, 0xff,
                      (root->pages - shared) * sizeof *root->device);
+    if (build->laid_out) return;
     dcsr_i_cuda_make_pages(build->stream, root->device, (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
                            (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start, build->changes,
                            build->count, build->for_view);
@@ -340,6 +341,16 @@ dcsr_status dcsr_i_cuda_build_begin(dcsr_i_cuda_build *build, const dcsr_i_cuda_
     }
     drop_begun(build);
     return status;
+}
+
+void dcsr_i_cuda_build_drop(dcsr_i_cuda_build *build, uint64_t page)
+{
+    dcsr_matrix *matrix = build->matrix;
+    uint32_t *slot = &build->table->root->host[page];
+    pthread_mutex_lock(&matrix->spare.lock);
+    visit_page(matrix, *slot, DCSR_CUDA_NONE, give, matrix->cuda);
+    pthread_mutex_unlock(&matrix->spare.lock);
+    *slot = DCSR_CUDA_NONE;
 }
 
 /* ---- Building where the device chooses ---- */

@@ -44,8 +44,8 @@ Test(combine, is_what_the_oracle_says)
             }
 }
 
-/* Around the sizes of a warp and a block, of what one block scans (in the emulator, on a GPU) and of what is sorted by
- * merging, and more than one tile of CUB's. */
+/* Around the sizes of a warp and a block, of what one block scans (in the emulator, on a GPU), and more than one tile
+ * of CUB's. */
 static const uint64_t sizes[] = {0,   1,    2,    31,   32,   33,   64,   200,
                                  201, 1000, 2048, 2049, 4096, 4097, 7001, 20011};
 enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -114,6 +114,11 @@ static void sort_and_compare(test_random *random, uint64_t n, bool with_payload)
     free(pairs), free(keys), free(positions);
 }
 
+/* Around what is sorted by merging once, and twice. */
+static const uint64_t merged_sizes[] = {512,   513,   1024,   1025,   16384, 16385,
+                                        17000, 20480, 100003, 262144, 262145};
+enum { MERGED_SIZES = TEST_EMULATOR ? 4 : sizeof merged_sizes / sizeof *merged_sizes };
+
 Test(prim, sorts_stably_by_the_bits_given)
 {
     NEEDS_GPU();
@@ -121,11 +126,12 @@ Test(prim, sorts_stably_by_the_bits_given)
     test_seeds seeds = test_seeds_from_environment(1);
     test_random random = {seeds.first};
     test_seed_begins(seeds.first);
-    for (int s = 0; s < SIZES; s++)
+    for (int s = 0; s < SIZES + MERGED_SIZES; s++)
         for (size_t b = 0; b < sizeof bits / sizeof *bits; b++) {
+            const uint64_t n = s < SIZES ? sizes[s] : merged_sizes[s - SIZES];
             low = bits[b][0], high = bits[b][1];
-            sort_and_compare(&random, sizes[s], b & 1);
-            sort_and_compare(&random, sizes[s], !(b & 1));
+            sort_and_compare(&random, n, b & 1);
+            sort_and_compare(&random, n, !(b & 1));
         }
 }
 
@@ -155,6 +161,39 @@ static void scan_and_compare(test_random *random, uint64_t n)
     cr_assert_eq(memcmp(wide, sums, bytes), 0, "in place, %d", (int)n);
     give(narrow_there, n * sizeof *narrow), give(wide_there, bytes), give(sums_there, bytes);
     free(narrow), free(wide), free(sums);
+}
+
+static void sort_numbers_and_compare(test_random *random, uint64_t n)
+{
+    const size_t bytes = n * sizeof(uint32_t);
+    pair *pairs = test_allocate(n + 1, sizeof *pairs);
+    uint32_t *keys = test_allocate(n + 1, sizeof *keys), *numbers = test_allocate(n + 1, sizeof *numbers);
+    for (uint64_t i = 0; i < n; i++) {
+        keys[i] = (uint32_t)test_random_below(random, (uint64_t)1 << high);
+        numbers[i] = (uint32_t)i;
+        pairs[i] = (pair){keys[i], i};
+    }
+    qsort(pairs, n, sizeof *pairs, compare);
+    uint32_t *there = upload(keys, bytes), *spare = (uint32_t *)on_device(bytes);
+    uint32_t *payload = upload(numbers, bytes), *payload_spare = (uint32_t *)on_device(bytes);
+    TEST_OK(dcsr_i_cuda_sort_u32(stream, &there, &spare, &payload, &payload_spare, n, high));
+    download(keys, there, bytes);
+    download(numbers, payload, bytes);
+    for (uint64_t i = 0; i < n; i++)
+        cr_assert(keys[i] == pairs[i].key && numbers[i] == pairs[i].payload, "%d bits of %d: %d", high,
+                  (int)n, (int)i);
+    give(there, bytes), give(spare, bytes), give(payload, bytes), give(payload_spare, bytes);
+    free(pairs), free(keys), free(numbers);
+}
+
+Test(prim, sorts_numbers_stably_by_keys_of_32_bits)
+{
+    NEEDS_GPU();
+    test_random random = {17};
+    low = 0;
+    for (int s = 0; s < SIZES + MERGED_SIZES; s++)
+        for (high = 1; high <= 32; high += 31)
+            sort_numbers_and_compare(&random, s < SIZES ? sizes[s] : merged_sizes[s - SIZES]);
 }
 
 Test(prim, scans_with_the_total_behind)
@@ -262,7 +301,7 @@ Test(prim, combines_all_types_by_all_policies)
 Test(prim, fails_for_lack_of_memory)
 {
     NEEDS_GPU();
-    enum { N = 50000, BYTES = N * sizeof(uint64_t) };
+    enum { N = 300000, BYTES = N * sizeof(uint64_t) }; /* more than are sorted by merging */
 #ifdef DCSR_SIMT
     const dcsr_status expected = DCSR_OK;
 #else

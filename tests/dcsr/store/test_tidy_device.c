@@ -133,8 +133,10 @@ Test(tidying, leaves_what_a_version_sees_that_is_held_for_long)
     dcsr_i_rewritten result;
     char why[TEST_WHY];
     oracle then;
-    change_half(g, false);
     dcsr_view *view = test_view(g->matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    change_half(g, false); /* not in place, which would leave no holes */
+    dcsr_view_destroy(view);
+    view = test_view(g->matrix, DCSR_LAYOUT_SEGMENTS, 0);
     oracle_copy(&then, &g->model);
     for (uint64_t i = 0; i < 10; i++) {
         add(g, i, i);
@@ -272,6 +274,57 @@ Test(tidying, whole_defragmentation_that_fails_changes_nothing)
     dcsr_view_destroy(view);
     cr_assert_geq(dcsr_i_cuda_slots_idle(pages, g->matrix), idle + dcsr_i_cuda_page_count(HIGH));
     cr_assert_eq(dcsr_i_arena_used(&g->matrix->arena), test_info(g->matrix).stored);
+    TEST_MATCHES(g->matrix, &g->model);
+    destroy(g);
+    close_device();
+}
+
+/* Removes all that a page of rows could have. */
+static void empty_page(graph *g, uint64_t page)
+{
+    const uint64_t first = page * DCSR_CUDA_PAGE_ROWS, end = first + DCSR_CUDA_PAGE_ROWS;
+    for (uint64_t row = first; row < end && row < HIGH; row++)
+        for (uint64_t col = 0; col < WIDE; col++) add(g, row, col);
+    put(g, false);
+}
+
+/* The slot of a page in the device's root. */
+static uint32_t slot_there(const graph *g, uint64_t page)
+{
+    uint32_t slot;
+    dcsr_i_cuda_enter(stream);
+    TEST_OK(dcsr_i_cuda_read_back(stream, &slot, g->matrix->versions.current->root->device + page,
+                                  sizeof slot, "reading a root"));
+    dcsr_i_cuda_leave(stream);
+    return slot;
+}
+
+Test(tidying, whole_defragmentation_drops_pages_of_empty_rows)
+{
+    enum { PAGES = (HIGH + DCSR_CUDA_PAGE_ROWS - 1) / DCSR_CUDA_PAGE_ROWS, EMPTY = 1 };
+    open_device();
+    NEEDS_GPU();
+    graph *g = make(DCSR_DEFRAGMENT_OFF);
+    const dcsr_i_cuda_slots *slots[] = {&g->matrix->cuda->row_pages, &g->matrix->cuda->segment_pages};
+    change_half(g, true);
+    empty_page(g, EMPTY);
+    TEST_OK(tighten(g));
+    for (uint64_t p = 0; p < PAGES; p++) {
+        const uint32_t slot = g->matrix->versions.current->root->host[p];
+        cr_assert_eq(slot == DCSR_CUDA_NONE, p == EMPTY);
+        cr_assert_eq(slot_there(g, p), slot);
+    }
+    for (int k = 0; k < 2; k++)
+        cr_assert_eq(slots[k]->top - dcsr_i_cuda_slots_idle(slots[k], g->matrix), PAGES - 1);
+    TEST_MATCHES(g->matrix, &g->model);
+    change_half(g, true); /* the page comes back */
+    TEST_MATCHES(g->matrix, &g->model);
+    for (uint64_t p = 0; p < PAGES; p++) empty_page(g, p);
+    TEST_OK(tighten(g));
+    cr_assert_eq(test_info(g->matrix).stored, 0);
+    for (uint64_t p = 0; p < PAGES; p++) cr_assert_eq(slot_there(g, p), DCSR_CUDA_NONE);
+    TEST_MATCHES(g->matrix, &g->model);
+    change_half(g, true);
     TEST_MATCHES(g->matrix, &g->model);
     destroy(g);
     close_device();
