@@ -296,12 +296,12 @@ Test(prim, combines_all_types_by_all_policies)
     combine_and_compare(&random, 0, DCSR_FP64, DCSR_POLICY_SUM, 1);
 }
 
-/* What they need besides is refused: nothing has been put on the stream. The emulator needs nothing, nor do so few keys
- * that tiles are merged. */
+/* What they need besides is refused: nothing has been put on the stream. The emulator needs nothing, nor do keys
+ * that are sorted by merging. */
 Test(prim, fails_for_lack_of_memory)
 {
     NEEDS_GPU();
-    enum { N = 300000, BYTES = N * sizeof(uint64_t) }; /* more than are sorted by merging */
+    enum { N = 300000, BYTES = N * sizeof(uint64_t) };
 #ifdef DCSR_SIMT
     const dcsr_status expected = DCSR_OK;
 #else
