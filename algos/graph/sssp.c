@@ -217,14 +217,31 @@ typedef struct range {
     double least, sum;
 } range;
 
-/* The least weight and the sum of the finite ones; refuses NaN. */
+/* The exponent that is stored of a number, 1023 for 1; 0 of what is not above 0. */
+static inline uint64_t exponent_of(double weight)
+{
+    enum { MANTISSA = 52 };
+    return weight > 0 ? bits_of(weight) >> MANTISSA : 0;
+}
+
+/* What the sum would be if no weights were far above most: the mean is no more than a bit above that of logarithms, of
+ * which exponents are the whole parts. Else few large weights would make buckets so wide that all else is in one. */
+static double temper(double sum, uint64_t edges, uint64_t exponents, uint64_t positive)
+{
+    const double above = 1.5, half = 0.5;
+    if (!positive) return sum;
+    const double mean = exp2((double)exponents / (double)positive - 1023 + half);
+    return fmin(sum, above * mean * (double)edges);
+}
+
+/* The least weight and the sum of the finite ones, tempered; refuses NaN. */
 static dcsr_status look_at_weights(dcsr_i_edges *e, range *r)
 {
     const int threads = dcsr_i_edges_threads(e, e->count);
     double least = INFINITY, sum = 0;
-    uint64_t wrong = UINT64_MAX;
+    uint64_t wrong = UINT64_MAX, exponents = 0, positive = 0;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(min : least, wrong) \
-    reduction(+ : sum)
+    reduction(+ : sum, exponents, positive)
     for (uint64_t v = 0; v < e->vertices; v++) {
         const dcsr_i_ends ends = dcsr_i_edges_of(e, v);
         const double *weight = ends.values;
@@ -233,10 +250,12 @@ static dcsr_status look_at_weights(dcsr_i_edges *e, range *r)
             number &= weight[k] == weight[k];
             if (weight[k] < least) least = weight[k];
             if (weight[k] < INFINITY) sum += weight[k];
+            exponents += weight[k] < INFINITY ? exponent_of(weight[k]) : 0;
+            positive += weight[k] > 0 && weight[k] < INFINITY;
         }
         if (!number && v < wrong) wrong = v;
     }
-    *r = (range){least, sum};
+    *r = (range){least, temper(sum, e->count, exponents, positive)};
     if (wrong != UINT64_MAX) dcsr_i_sssp_refuse_nan(e, wrong);
     return e->status;
 }

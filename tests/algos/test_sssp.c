@@ -82,6 +82,38 @@ static void bellman_ford(size_t n, size_t m, const uint64_t *from, const uint64_
         }
 }
 
+/* Weights of all magnitudes, none, all or few of them 0 or without end: buckets have a width all the same. */
+Test(sssp, takes_weights_of_all_magnitudes)
+{
+    enum { N = 60, M = 200 };
+    uint64_t from[M], to[M];
+    double weight[M], wanted[N], distance[N];
+    dcsr_context *context = test_context(2);
+    for (uint64_t seed = 0; seed < (TEST_EMULATOR ? 8 : 80); seed++) {
+        test_random random = {seed};
+        const double spread[] = {0, 1, 12, 300};
+        for (size_t k = 0; k < M; k++) {
+            from[k] = test_random_below(&random, N), to[k] = test_random_below(&random, N);
+            weight[k] = pow(10, spread[seed % 4] * ((double)test_random_below(&random, 200) / 100 - 1));
+            if (seed % 8 > 5 && test_random_once_in(&random, 3)) weight[k] = 0;
+            if (seed % 8 == 5 && test_random_once_in(&random, 3)) weight[k] = INFINITY;
+            if (seed % 8 == 4) weight[k] = 0;
+        }
+        dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, N, N, DCSR_POLICY_KEEP);
+        TEST_OK(dcsr_matrix_insert(matrix, M, from, to, weight, NULL));
+        TEST_OK(dcsr_matrix_wait(matrix));
+        dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+        bellman_ford(N, M, from, to, weight, wanted);
+        TEST_OK(dcsr_sssp(distance, NULL, view, 0, NULL));
+        for (size_t v = 0; v < N; v++)
+            cr_assert(distance[v] == wanted[v], "seed %" PRIu64 ": %zu is at %g, not %g", seed, v,
+                      distance[v], wanted[v]);
+        dcsr_view_destroy(view);
+        dcsr_matrix_destroy(matrix);
+    }
+    test_close(context);
+}
+
 Test(sssp, takes_negative_weights)
 {
     enum { N = 60, M = 200 };
