@@ -1,10 +1,10 @@
-/* bench_multi_graph.c: graphs in parts on several devices, beside the same graph on one: insertion, breadth-first
- * search, PageRank, and the share of time in which devices wait for what others send.
+/* bench_multi_graph.c: graphs in parts on several devices, beside the same graph on one: breadth-first search,
+ * PageRank, components, and the share of time in which devices wait for what others send.
  *
  * Strong scaling: the graph stays, devices become more; on the cpu each of K devices has a K-th of the threads, so
- * there it shows what being in parts costs. The peer is dcsr on one device in the same run: dcsr_matrix_insert(),
- * dcsr_bfs(), dcsr_pagerank(). Graphs are R-MAT, 16 edges a vertex, each inserted both ways. Levels, ranks and the
- * number of entries are compared. */
+ * there it shows what being in parts costs. The peer is dcsr on one device in the same run: dcsr_bfs(),
+ * dcsr_pagerank(), dcsr_components(). Graphs are R-MAT, 16 edges a vertex, each inserted both ways. Levels, ranks and
+ * components are compared. */
 #include "bench/harness.h"
 #include "bench/inputs.h"
 #include <dcsr/convert.h>
@@ -15,79 +15,6 @@
 #include <string.h>
 
 enum { SOURCES = 8, EDGES = 16, ITERATIONS = 10 };
-
-/* ---- Insertion ---- */
-
-static double insert_whole(bench *b, const bench_entries *edges, uint64_t n, size_t batch, uint64_t *nnz)
-{
-    dcsr_matrix *matrix;
-    BENCH_OK(dcsr_matrix_create(&matrix, b->context, DCSR_PATTERN, n, n, NULL));
-    const double start = bench_now();
-    for (size_t first = 0; first < edges->n; first += batch) {
-        const bench_entries e = bench_entries_slice(edges, first, batch);
-        BENCH_OK(dcsr_matrix_insert(matrix, e.n, e.row, e.col, NULL, NULL));
-    }
-    BENCH_OK(dcsr_matrix_wait(matrix));
-    const double seconds = bench_now() - start;
-    BENCH_OK(dcsr_matrix_get_nnz(matrix, nnz));
-    dcsr_matrix_destroy(matrix);
-    return seconds;
-}
-
-static double insert_parts(dcsr_multi *devices, const bench_entries *edges, uint64_t n, size_t batch,
-                           dcsr_multi_matrix_info *info, uint64_t *nnz)
-{
-    dcsr_multi_matrix *matrix;
-    BENCH_OK(dcsr_multi_matrix_create(&matrix, devices, DCSR_PATTERN, n, n, NULL));
-    const double start = bench_now();
-    for (size_t first = 0; first < edges->n; first += batch) {
-        const bench_entries e = bench_entries_slice(edges, first, batch);
-        BENCH_OK(dcsr_multi_matrix_insert(matrix, e.n, e.row, e.col, NULL, NULL));
-    }
-    BENCH_OK(dcsr_multi_matrix_wait(matrix));
-    const double seconds = bench_now() - start;
-    BENCH_OK(dcsr_multi_matrix_get_info(matrix, info));
-    dcsr_multi_view *view;
-    dcsr_multi_view_info shown;
-    BENCH_OK(dcsr_multi_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
-    BENCH_OK(dcsr_multi_view_get_info(view, &shown));
-    *nnz = shown.nnz;
-    dcsr_multi_view_destroy(view);
-    dcsr_multi_matrix_destroy(matrix);
-    return seconds;
-}
-
-/* The better of two, as the first also takes memory from the system. */
-static void measure_insertion(bench *b, bench_table *table, size_t batch)
-{
-    const int scale = BENCH_SIZE_ON(b, 12, 20, 22);
-    bench_entries edges =
-        bench_entries_rmat(b, scale, 0, batch * (BENCH_SIZE_ON(b, 200000u, 10000000u, 40000000u) / batch), 1);
-    const uint64_t n = (uint64_t)1 << scale;
-    char size[32];
-    snprintf(size, sizeof size, "%zu", batch);
-    uint64_t expected, nnz;
-    const double whole =
-        fmin(insert_whole(b, &edges, n, batch, &expected), insert_whole(b, &edges, n, batch, &expected));
-    bench_row(table, BENCH_LABELS(size, "one"), 1e-6 * (double)edges.n / whole, 1, 1, 0);
-    for (int count = 1; count <= bench_most_devices(b); count *= 2) {
-        char text[32];
-        dcsr_multi_matrix_info info;
-        dcsr_multi *devices = bench_open_devices(b, count, text, sizeof text);
-        const double seconds = fmin(insert_parts(devices, &edges, n, batch, &info, &nnz),
-                                    insert_parts(devices, &edges, n, batch, &info, &nnz));
-        if (nnz != expected)
-            bench_die("%s shows %llu entries, not %llu", text, (unsigned long long)nnz,
-                      (unsigned long long)expected);
-        uint64_t most = 0;
-        for (int k = 0; k < count; k++)
-            if (info.stored[k] > most) most = info.stored[k];
-        bench_row(table, BENCH_LABELS(size, text), 1e-6 * (double)edges.n / seconds, whole / seconds,
-                  (double)most * count / (double)info.whole.stored, (double)info.balances);
-        dcsr_multi_destroy(devices);
-    }
-    bench_entries_free(&edges);
-}
 
 /* ---- Graphs ---- */
 
@@ -100,7 +27,8 @@ typedef struct graph {
     dcsr_csr csr;
     int32_t *level, *expected; /* of the first source */
     double *rank, *expected_rank;
-    double bfs_seconds, pagerank_seconds; /* of one device */
+    uint32_t *component, *expected_component;
+    double bfs_seconds, pagerank_seconds, components_seconds; /* of one device */
 } graph;
 
 /* All are made of the same CSR, whose rows ascend. Some of its vertices with edges are where searches begin. */
@@ -129,6 +57,8 @@ static graph make_graph(bench *b, int scale)
     g.expected = bench_alloc(g.n, sizeof *g.expected);
     g.rank = bench_alloc(g.n, sizeof *g.rank);
     g.expected_rank = bench_alloc(g.n, sizeof *g.expected_rank);
+    g.component = bench_alloc(g.n, sizeof *g.component);
+    g.expected_component = bench_alloc(g.n, sizeof *g.expected_component);
     return g;
 }
 
@@ -138,6 +68,7 @@ static void free_graph(graph *g)
     dcsr_matrix_destroy(g->matrix);
     dcsr_view_destroy(g->rows);
     free(g->level), free(g->expected), free(g->rank), free(g->expected_rank);
+    free(g->component), free(g->expected_component);
 }
 
 /* The median over the sources; parts NULL: on one device. */
@@ -218,6 +149,38 @@ static void rank_parts(graph *g, bench_table *table, const char *devices, dcsr_m
               1e-9 * (double)g->edges / seconds, g->pagerank_seconds / seconds, NAN, NAN, apart);
 }
 
+/* Seconds of finding all components. */
+static double connect(graph *g, dcsr_multi_view *parts, uint32_t *component)
+{
+    const dcsr_graph_options o = {.symmetric = true};
+    double best = INFINITY;
+    for (int k = 0; k < 3; k++) {
+        const double start = bench_now();
+        if (parts)
+            BENCH_OK(dcsr_multi_components(component, NULL, parts, &o));
+        else
+            BENCH_OK(dcsr_components(component, NULL, g->view, &o));
+        best = fmin(best, bench_now() - start);
+    }
+    return best;
+}
+
+static void connect_whole(graph *g, bench_table *table)
+{
+    g->components_seconds = connect(g, NULL, g->expected_component);
+    bench_row(table, BENCH_LABELS(g->name, "components", "one"), g->components_seconds * 1e3,
+              1e-9 * (double)g->edges / g->components_seconds, 1, NAN, NAN, NAN);
+}
+
+static void connect_parts(graph *g, bench_table *table, const char *devices, dcsr_multi_view *parts)
+{
+    const double seconds = connect(g, parts, g->component);
+    if (memcmp(g->component, g->expected_component, g->n * sizeof *g->component))
+        bench_die("other components on %s, %s", g->name, devices);
+    bench_row(table, BENCH_LABELS(g->name, "components", devices), seconds * 1e3,
+              1e-9 * (double)g->edges / seconds, g->components_seconds / seconds, NAN, NAN, NAN);
+}
+
 static void on_graph(bench *b, int scale, bench_table *table)
 {
     char what[32];
@@ -226,6 +189,7 @@ static void on_graph(bench *b, int scale, bench_table *table)
     graph g = make_graph(b, scale);
     search_whole(&g, table);
     rank_whole(&g, table);
+    connect_whole(&g, table);
     for (int count = 1; count <= bench_most_devices(b); count *= 2) {
         char text[32];
         dcsr_multi *devices = bench_open_devices(b, count, text, sizeof text);
@@ -235,6 +199,7 @@ static void on_graph(bench *b, int scale, bench_table *table)
         BENCH_OK(dcsr_multi_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
         search_parts(&g, table, text, view);
         rank_parts(&g, table, text, view);
+        connect_parts(&g, table, text, view);
         dcsr_multi_view_destroy(view);
         dcsr_multi_matrix_destroy(matrix);
         dcsr_multi_destroy(devices);
@@ -247,13 +212,8 @@ int main(int argc, char **argv)
     static const int quick[] = {10, 0}, host[] = {18, 0}, gpu[] = {22, 24, 26, 0};
     bench b;
     bench_begin(&b, argc, argv, "multi_graph", "What do graphs gain on several devices?");
-    bench_table *insertion =
-        bench_table_begin(&b, "multi_insert", "Edges in batches, R-MAT",
-                          "batch devices | medges_per_s:%.2f times_one:%.2f balance:%.3f balances:%.0f");
-    measure_insertion(&b, insertion, BENCH_SIZE(&b, 10000, 100000));
-    if (b.gpu && !b.quick) measure_insertion(&b, insertion, 1000000);
     bench_table *graphs =
-        bench_table_begin(&b, "multi_graph", "A search from one vertex; an iteration of PageRank",
+        bench_table_begin(&b, "multi_graph", "A search from one vertex; an iteration of PageRank; components",
                           "graph algorithm devices | ms:%.3f gteps:%.3f times_one:%.2f levels:%.0f "
                           "communication:%.3f apart:%.1e");
     for (const int *scale = BENCH_SIZE_ON(&b, quick, host, gpu); *scale; scale++)
