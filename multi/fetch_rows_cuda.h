@@ -12,11 +12,9 @@ extern "C" {
 
 struct dcsr_i_wanted_rows;
 
-/* As dcsr_i_multi_fetch_rows(), to a context on a GPU, from parts on GPUs; what a row has more than once is combined.
- * Of the rows come the columns col_begin to col_end - 1, counted from the first. */
+/* As dcsr_i_multi_fetch_rows(), to a context on a GPU, from parts on GPUs that show no entry more than once. */
 dcsr_status dcsr_i_cuda_fetch_rows(dcsr_matrix **fetched, dcsr_context *context, dcsr_multi_view *view,
-                                   const struct dcsr_i_wanted_rows *wanted, uint64_t col_begin,
-                                   uint64_t col_end, uint64_t mine, uint64_t *bytes);
+                                   const struct dcsr_i_wanted_rows *wanted, uint64_t mine, uint64_t *bytes);
 
 /* fetch_rows.cu: lengths[at[i]], or lengths[first + i] where at is NULL, becomes the length of row i of n. */
 void dcsr_i_cuda_fetch_lengths(dcsr_i_cuda_stream *stream, uint64_t *lengths, const uint64_t *offsets,
