@@ -258,7 +258,8 @@ static void take_with(dcsr_multi_matrix *matrix, dcsr_i_multi_change *change)
     dcsr_i_multi_change **link = &change->with;
     if (!batch->chunks || !has_been_read(batch->chunks)) return;
     uint64_t n = batch->n;
-    for (dcsr_i_multi_change *next; (next = matrix->first) && next->kind == change->kind; link = &next->with) {
+    for (dcsr_i_multi_change *next; (next = matrix->first) && next->kind == change->kind;
+         link = &next->with) {
         n += next->batch.n;
         if (!next->batch.chunks || !has_been_read(next->batch.chunks) ||
             n > matrix->parts * DCSR_I_JOINED_BY_GPU)

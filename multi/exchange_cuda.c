@@ -154,8 +154,7 @@ static dcsr_status look_at_all(device_part *p, const dcsr_i_exchange *e, const u
         if (k == mine || !blocks) continue;
         const uint64_t behind = (h->end - e->cut.begin[k]) % DCSR_I_EXCHANGE_BLOCK,
                        missing = behind ? DCSR_I_EXCHANGE_BLOCK - behind : 0;
-        p->bytes +=
-            (e->peers ? blocks * DCSR_I_EXCHANGE_BLOCK - missing : h->end - h->begin) * e->size;
+        p->bytes += (e->peers ? blocks * DCSR_I_EXCHANGE_BLOCK - missing : h->end - h->begin) * e->size;
     }
     if (p->first == p->listed) p->first = 0;
     return make_room(p, e, run);
@@ -175,8 +174,7 @@ static dcsr_status make_list(device_part *p, const dcsr_i_exchange *e, const uin
         dcsr_i_exchange_count_bits(p->stream, bits, words, counts);
         status = dcsr_i_cuda_scan_u32(p->stream, counts, before, words);
     }
-    if (status == DCSR_OK)
-        status = dcsr_i_cuda_read_back(p->stream, here, bits, words * sizeof *here, doing);
+    if (status == DCSR_OK) status = dcsr_i_cuda_read_back(p->stream, here, bits, words * sizeof *here, doing);
     if (status == DCSR_OK) status = look_at_all(p, e, here, mine);
     if (status == DCSR_OK) {
         p->list = dcsr_i_cuda_alloc(p->stream, DCSR_I_MATRIX, p->listed, sizeof *p->list);

@@ -1,11 +1,11 @@
 /* fetch_rows_cuda.c: rows of a matrix that are on other GPUs, as a matrix on this one.
  *
- * The device that has rows puts the entries of those that are wanted behind one another, unless they are all that it has
- * and stand so already. Columns and values of all devices are copied behind one another, from GPU to GPU, and the rows'
- * lengths are put where the rows belong, from which come the offsets of the whole.
+ * The device that has rows puts the entries of those that are wanted behind one another, unless they are all that it
+ * has and stand so already. Columns and values of all devices are copied behind one another, from GPU to GPU, and the
+ * rows' lengths are put where the rows belong, from which come the offsets of the whole.
  *
- * One thread does all that, on a stream of each device. Kernels are launched on the stream that was borrowed last, whose
- * device is the thread's current one; streams are given back in the reverse order. */
+ * One thread does all that, on a stream of each device. Kernels are launched on the stream that was borrowed last,
+ * whose device is the thread's current one; streams are given back in the reverse order. */
 #include "multi/fetch_rows_cuda.h"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/store/cuda/gather_cuda.h"
@@ -84,8 +84,7 @@ static dcsr_status bring_list(const fetching *f, share *s, uint64_t begin)
     dcsr_status status = s->own_list ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
         const uint64_t shift = f->wanted->begin - begin; /* modulo 2^64 */
-        for (uint64_t i = 0; i < s->n; i++)
-            list[i] = (uint32_t)((s->at ? s->at[i] : s->first + i) + shift);
+        for (uint64_t i = 0; i < s->n; i++) list[i] = (uint32_t)((s->at ? s->at[i] : s->first + i) + shift);
         dcsr_i_cuda_copy(s->stream, s->own_list, list, s->n * sizeof *list);
         status = dcsr_i_cuda_wait(s->stream, doing);
     }

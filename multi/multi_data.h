@@ -35,8 +35,9 @@ typedef struct dcsr_i_multi_change {
     dcsr_defragment_scope scope;
     bool open; /* its batch is being packed */
     dcsr_i_split batch;
-    dcsr_i_operation *operation;      /* for tickets: what becomes of it */
-    struct dcsr_i_multi_change *with; /* the next one whose chunks were put behind its own when it was taken */
+    dcsr_i_operation *operation; /* for tickets: what becomes of it */
+    struct dcsr_i_multi_change
+        *with; /* the next one whose chunks were put behind its own when it was taken */
 } dcsr_i_multi_change;
 
 /* Nanoseconds that the coordinator has spent: splitting, waiting for the parts to apply their shares, moving borders.
@@ -69,7 +70,8 @@ struct dcsr_multi_matrix {
     dcsr_matrix *part[DCSR_MAX_DEVICES];
     dcsr_i_borders *row_borders, *col_borders; /* the same for a square matrix */
     uint64_t version, balances;
-    uint64_t staging, staged; /* the device on which chunks are staged now; entries there since the last change */
+    uint64_t staging,
+        staged; /* the device on which chunks are staged now; entries there since the last change */
     bool changing;
     dcsr_i_held_version *held[DCSR_MAX_DEVICES]; /* the version, while changing */
     uint64_t batches, inserted, removed, changes, busy_nanoseconds;

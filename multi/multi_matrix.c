@@ -34,8 +34,8 @@ static void release(dcsr_multi_matrix *matrix)
     dcsr_i_multi_release(devices);
 }
 
-/* The most entries of batches that are applied together if they are packed. The largest batch that is packed for GPUs: as change.c has it. Once so many are
- * staged on a GPU the next go to the one behind it. */
+/* The most entries of batches that are applied together if they are packed. The largest batch that is packed for GPUs:
+ * as change.c has it. Once so many are staged on a GPU the next go to the one behind it. */
 #ifdef DCSR_SIMT
 enum { PACKED_ENTRIES = 512, STAGED_ENTRIES = 1024 };
 #else
@@ -356,11 +356,8 @@ static dcsr_status queue_chunk_alone(dcsr_multi_matrix *matrix, const dcsr_i_ent
         drop_chunk(chunk);
         return DCSR_ERROR_OUT_OF_MEMORY;
     }
-    change->batch = (dcsr_i_split){.n = e->n,
-                                   .calls = 1,
-                                   .entry_bytes = chunk->batch.entry_bytes,
-                                   .chunks = chunk,
-                                   .last_chunk = chunk};
+    change->batch = (dcsr_i_split){
+        .n = e->n, .calls = 1, .entry_bytes = chunk->batch.entry_bytes, .chunks = chunk, .last_chunk = chunk};
     return submit(matrix, change, ticket);
 }
 

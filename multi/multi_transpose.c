@@ -6,9 +6,9 @@
  *
  * On GPUs arrays take the place of the matrices T, and rows of them go from GPU to GPU (multi_transpose_cuda.c). */
 #include "dcsr/view/view_data.h"
+#include "multi/fetch_rows_cuda.h"
 #include "multi/multi_data.h"
 #include "multi/multi_operation.h"
-#include "multi/multi_transpose_cuda.h"
 #include <dcsr/transpose.h>
 
 typedef struct transposing {

@@ -1,11 +1,19 @@
-/* multi_transpose_cuda.c: the transpose of a matrix in parts on several GPUs: memory, meetings, copies. */
-#include "multi/multi_transpose_cuda.h"
+/* multi_transpose_cuda.c: the transpose of a matrix in parts on several GPUs.
+ *
+ *      device 0                      device 1
+ *      T_0 = A_0^T                   T_1 = A_1^T                     arrays, whose columns are rows of A
+ *      ---------------- meet: borders of B, from samples of the offsets ----------------
+ *      ---------------- meet: where each T has the rows of each part of B --------------
+ *      copy rows of T_0, T_1         copy rows of T_0, T_1           from GPU to GPU
+ *      row by row behind one another: a part of B
+ *      ---------------- meet: nobody reads another's T any more ------------------------ */
 #include "dcsr/base/runtime.h"
 #include "dcsr/base/threads.h"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/view/csc_cuda.h"
 #include "dcsr/view/view_data.h"
 #include "multi/fetch_cuda.h"
+#include "multi/fetch_rows_cuda.h"
 #include "multi/multi_data.h"
 #include "multi/multi_operation.h"
 #include <dcsr/convert.h>
@@ -48,8 +56,7 @@ typedef struct transposing {
 static dcsr_status take_T(transposing *t, member *m)
 {
     m->offsets = dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, t->cols + 1, sizeof *m->offsets);
-    if (m->offsets)
-        m->columns = dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, m->stored, sizeof *m->columns);
+    if (m->offsets) m->columns = dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, m->stored, sizeof *m->columns);
     if (m->columns) m->values = dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, m->stored, t->size);
     if (m->values) m->samples = dcsr_i_alloc(m->context, DCSR_I_SCRATCH, t->samples, sizeof *m->samples);
     return m->samples ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
@@ -77,8 +84,7 @@ static dcsr_status make_T(transposing *t, uint64_t k)
     if (!m->stream) return DCSR_ERROR_OUT_OF_MEMORY;
     DCSR_TRY(take_T(t, m));
     DCSR_TRY(dcsr_i_cuda_transpose(m->stream, rows, m->offsets, m->columns, t->size ? m->values : NULL));
-    if (m->stored)
-        dcsr_i_cuda_fetch_shift(m->stream, m->columns, m->stored, (uint32_t)t->A->rows->begin[k]);
+    if (m->stored) dcsr_i_cuda_fetch_shift(m->stream, m->columns, m->stored, (uint32_t)t->A->rows->begin[k]);
     return read_samples(t, m);
 }
 
@@ -170,8 +176,8 @@ static uint64_t copy_shares(const joining *b, const transposing *t, uint64_t k)
         dcsr_i_cuda_copy_peer(m->stream, b->in_offsets + j * (b->rows + 1), m->context->cuda,
                               from->offsets + first_row, from->context->cuda,
                               (b->rows + 1) * sizeof *b->in_offsets);
-        dcsr_i_cuda_copy_peer(m->stream, b->in_columns + base[j], m->context->cuda, from->columns + from->at[k],
-                              from->context->cuda, n * sizeof *b->in_columns);
+        dcsr_i_cuda_copy_peer(m->stream, b->in_columns + base[j], m->context->cuda,
+                              from->columns + from->at[k], from->context->cuda, n * sizeof *b->in_columns);
         dcsr_i_cuda_copy_peer(m->stream, b->in_values + base[j] * t->size, m->context->cuda,
                               from->values + from->at[k] * t->size, from->context->cuda, n * t->size);
         if (j != k) bytes += n * (sizeof *b->in_columns + t->size);

@@ -4,8 +4,8 @@
  *      coordinator   chunks one behind the other -> sorted by owner, stably -> keys of the parts --copies--> owners
  *
  * So a call costs what it does with one device. After a million entries the next GPU is staged on, over its own link to
- * the host; each GPU splits what it has, all at once. Keys and words are what operations have on their device when their
- * entries have arrived (stage_cuda.h). */
+ * the host; each GPU splits what it has, all at once. Keys and words are what operations have on their device when
+ * their entries have arrived (stage_cuda.h). */
 #ifndef DCSR_SPLIT_CUDA_H
 #define DCSR_SPLIT_CUDA_H
 

@@ -137,8 +137,8 @@ typedef struct dcsr_multi_matrix_info {
     uint64_t stored[DCSR_MAX_DEVICES];     /* entries of each */
     uint64_t balances;                     /* times that borders were moved */
     uint64_t changes; /* versions that batches have made; those that wait are applied together */
-    /* Where whole.busy_seconds went: splitting batches of GPUs by owner, which goes on while others are applied; waiting
-     * for parts to apply theirs; moving borders. */
+    /* Where whole.busy_seconds went: splitting batches of GPUs by owner, which goes on while others are applied;
+     * waiting for parts to apply theirs; moving borders. */
     double splitting_seconds, applying_seconds, balancing_seconds;
 } dcsr_multi_matrix_info;
 DCSR_API dcsr_status dcsr_multi_matrix_get_info(dcsr_multi_matrix *matrix, dcsr_multi_matrix_info *info);

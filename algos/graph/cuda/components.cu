@@ -137,7 +137,8 @@ void dcsr_i_graph_link_round(dcsr_i_cuda_stream *stream, uint32_t *parent, dcsr_
 void dcsr_i_graph_link(dcsr_i_cuda_stream *stream, uint32_t *parent, const dcsr_i_cuda_walk *edges,
                        uint64_t first, const uint32_t *skip)
 {
-    dcsr_i_cuda_launch_walk(stream, link_edges, edges->rows.stored, edges->count, *edges, parent, first, skip);
+    dcsr_i_cuda_launch_walk(stream, link_edges, edges->rows.stored, edges->count, *edges, parent, first,
+                            skip);
 }
 
 void dcsr_i_graph_join_trees(dcsr_i_cuda_stream *stream, uint32_t *parent, const uint32_t *other, uint64_t n)

@@ -5,9 +5,9 @@
  *
  *      two edges of each vertex | join forests | edges of those that most are not with | join forests
  *
- * Edges of vertices in the largest tree are left out, which needs each edge in both directions, and that all devices mean
- * the same tree: an edge between two that are in it needs no link, and of others one end is not in it. So without that
- * knowledge all edges are linked, and forests are joined once.
+ * Edges of vertices in the largest tree are left out, which needs each edge in both directions, and that all devices
+ * mean the same tree: an edge between two that are in it needs no link, and of others one end is not in it. So without
+ * that knowledge all edges are linked, and forests are joined once.
  *
  * parent[v] <= v always, so the root of a finished tree is the least vertex of its component, whatever the order. */
 #include "algos/graph/cuda/graph_stages.h"
