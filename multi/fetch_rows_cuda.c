@@ -171,7 +171,8 @@ static dcsr_status copy_shares(const fetching *f, dcsr_i_cuda_stream *stream, co
     return dcsr_i_cuda_scan_u64(stream, a->offsets, a->offsets, a->rows);
 }
 
-static dcsr_status make_matrix(dcsr_matrix **fetched, fetching *f, const dcsr_view_shape *shape)
+static dcsr_status make_matrix(dcsr_matrix **fetched, fetching *f, const dcsr_view_shape *shape,
+                               const dcsr_matrix_options *options)
 {
     dcsr_context *context = f->context;
     arrays a = {.rows = f->wanted->end - f->wanted->begin, .size = f->size};
@@ -195,7 +196,7 @@ static dcsr_status make_matrix(dcsr_matrix **fetched, fetching *f, const dcsr_vi
                           .col_indices = a.cols,
                           .values = a.size ? a.values : NULL};
     if (status == DCSR_OK)
-        status = dcsr_matrix_from_csr_device(fetched, context, &csr, dcsr_i_cuda_handle(stream), NULL);
+        status = dcsr_matrix_from_csr_device(fetched, context, &csr, dcsr_i_cuda_handle(stream), options);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, a.values, a.nnz, a.size);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, a.cols, a.nnz, sizeof *a.cols);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, a.offsets, a.rows + 1, sizeof *a.offsets);
@@ -221,7 +222,8 @@ static dcsr_status close_share(const fetching *f, share *s)
 }
 
 dcsr_status dcsr_i_cuda_fetch_rows(dcsr_matrix **fetched, dcsr_context *context, dcsr_multi_view *view,
-                                   const dcsr_i_wanted_rows *wanted, uint64_t mine, uint64_t *bytes)
+                                   const dcsr_i_wanted_rows *wanted, const dcsr_matrix_options *options,
+                                   uint64_t mine, uint64_t *bytes)
 {
     fetching f = {.context = context, .view = view, .wanted = wanted};
     dcsr_view_shape shape;
@@ -234,7 +236,7 @@ dcsr_status dcsr_i_cuda_fetch_rows(dcsr_matrix **fetched, dcsr_context *context,
         if (status == DCSR_OK && f.share[k].n) status = take_out(&f, k);
         if (status == DCSR_OK && k != mine) *bytes += f.share[k].nnz * (sizeof(uint32_t) + f.size);
     }
-    if (status == DCSR_OK) status = make_matrix(fetched, &f, &shape);
+    if (status == DCSR_OK) status = make_matrix(fetched, &f, &shape, options);
     for (uint64_t k = view->rows->parts; k-- > 0;) {
         dcsr_status closed = close_share(&f, &f.share[k]);
         if (status == DCSR_OK) status = closed;
@@ -244,4 +246,22 @@ dcsr_status dcsr_i_cuda_fetch_rows(dcsr_matrix **fetched, dcsr_context *context,
         *fetched = NULL;
     }
     return status;
+}
+
+dcsr_status dcsr_i_cuda_row_offsets(uint64_t *offsets, dcsr_view *part)
+{
+    const dcsr_i_cuda_rows *rows = &dcsr_i_view_rows(part)->device;
+    dcsr_context *context = dcsr_i_view_context(part);
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
+    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    const size_t bytes = (rows->rows + 1) * sizeof *offsets;
+    uint64_t *there = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, rows->rows + 1, sizeof *there);
+    dcsr_status status =
+        there ? dcsr_i_cuda_sum_lengths(stream, rows, NULL, rows->rows, there) : DCSR_ERROR_OUT_OF_MEMORY;
+    if (status == DCSR_OK)
+        status = dcsr_i_cuda_deliver(stream, offsets, there, bytes, context, "counting entries of rows");
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, there, rows->rows + 1, sizeof *there);
+    dcsr_status waited = dcsr_i_cuda_wait(stream, "counting entries of rows");
+    dcsr_i_stream_return(context, stream);
+    return status == DCSR_OK ? waited : status;
 }

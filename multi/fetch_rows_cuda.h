@@ -14,7 +14,10 @@ struct dcsr_i_wanted_rows;
 
 /* As dcsr_i_multi_fetch_rows(), to a context on a GPU, from parts on GPUs that show no entry more than once. */
 dcsr_status dcsr_i_cuda_fetch_rows(dcsr_matrix **fetched, dcsr_context *context, dcsr_multi_view *view,
-                                   const struct dcsr_i_wanted_rows *wanted, uint64_t mine, uint64_t *bytes);
+                                   const struct dcsr_i_wanted_rows *wanted,
+                                   const dcsr_matrix_options *options, uint64_t mine, uint64_t *bytes);
+/* How many entries are before each row of a part, and in all rows, to an array on the host. */
+dcsr_status dcsr_i_cuda_row_offsets(uint64_t *offsets, dcsr_view *part);
 
 /* fetch_rows.cu: lengths[at[i]], or lengths[first + i] where at is NULL, becomes the length of row i of n. */
 void dcsr_i_cuda_fetch_lengths(dcsr_i_cuda_stream *stream, uint64_t *lengths, const uint64_t *offsets,
