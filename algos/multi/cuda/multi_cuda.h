@@ -12,7 +12,16 @@ typedef struct dcsr_i_multi_graph {
     /* dcsr_multi_components(). */
     dcsr_status (*components)(uint32_t *component, dcsr_components_result *result, dcsr_multi_view *A,
                               bool symmetric);
+    /* dcsr_multi_sssp(), where no weight is negative or NaN; result is not NULL. */
+    dcsr_status (*sssp)(double *distance, dcsr_sssp_result *result, dcsr_multi_view *A, uint64_t source,
+                        double delta);
 } dcsr_i_multi_graph;
+
+/* One in each X_cuda.c. */
+dcsr_status dcsr_i_multi_graph_components(uint32_t *component, dcsr_components_result *result,
+                                          dcsr_multi_view *A, bool symmetric);
+dcsr_status dcsr_i_multi_graph_sssp(double *distance, dcsr_sssp_result *result, dcsr_multi_view *A,
+                                    uint64_t source, double delta);
 
 /* multi_components_cuda.c; NULL in builds without CUDA. */
 extern const dcsr_i_multi_graph dcsr_i_multi_graph_cuda;
