@@ -15,7 +15,9 @@
 #include "dcsr/base/runtime.h"
 #include "dcsr/store/rowtable.h"
 
-enum { ROUNDS = 2 };
+/* What copying names to the host takes at a time, so that it cannot fail for lack of memory at the end, when others may
+ * have written theirs. */
+enum { ROUNDS = 2, LANDING = 16 << 20 };
 
 static const char doing[] = "dcsr_multi_components";
 
@@ -71,6 +73,9 @@ static dcsr_status open_member(finding *f, uint64_t k)
                        (m->sizes = take(m, 1, sizeof *m->sizes)) &&
                        (m->own_offsets = take(m, rows.offsets ? 0 : rows.rows + 1, sizeof *m->own_offsets));
     if (!taken) return DCSR_ERROR_OUT_OF_MEMORY;
+    const size_t landing = rows.rows * sizeof *f->component;
+    if (!dcsr_i_cuda_landing(m->stream, landing < LANDING ? landing : (size_t)LANDING))
+        return dcsr_i_cuda_wait(m->stream, doing);
     if (rows.offsets) return DCSR_OK;
     m->edges.offsets = m->own_offsets;
     return dcsr_i_cuda_sum_lengths(m->stream, &rows, NULL, rows.rows, m->own_offsets);
