@@ -398,9 +398,9 @@ DCSR_API dcsr_status dcsr_multi_components(uint32_t *component, dcsr_components_
  * are near, and has at worst a pass over n elements; delta bounds what is near, as there, and so how many rounds there
  * are. On GPUs each device makes rounds of its own vertices, and offers others the distances that it has found for
  * theirs after some; memory of each: 32 n + 12 n (devices - 1) / devices bytes, and 4 for each row. Where a weight is
- * negative or NaN, or one infinite and another minus infinite, the matrix is brought to the first device, which searches
- * alone, with options of its own. result may be NULL. Errors: also INVALID_ARGUMENT (a weight is NaN; delta). Cost:
- * O(n + m) for random weights, mostly, and O(n) a round at worst. Memory on the cpu: 50 n bytes. */
+ * negative or NaN, or one infinite and another minus infinite, the matrix is brought to the first device, which
+ * searches alone, with options of its own. result may be NULL. Errors: also INVALID_ARGUMENT (a weight is NaN; delta).
+ * Cost: O(n + m) for random weights, mostly, and O(n) a round at worst. Memory on the cpu: 50 n bytes. */
 DCSR_API dcsr_status dcsr_multi_sssp(double *distance, dcsr_sssp_result *result, dcsr_multi_view *A,
                                      uint64_t source, const dcsr_sssp_options *options);
 
