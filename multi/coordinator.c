@@ -404,7 +404,7 @@ static bool step(dcsr_multi_matrix *matrix, applying *a, dcsr_i_multi_change *ne
 static void *work(void *argument)
 {
     dcsr_multi_matrix *matrix = argument;
-    applying a = {NULL};
+    applying a = {.change = NULL};
     bool uneven = false;
     pthread_mutex_lock(&matrix->lock);
     for (;;) {

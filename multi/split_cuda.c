@@ -1,6 +1,7 @@
 /* split_cuda.c: splitting the chunks of a change on the GPUs that have them, and bringing each owner its shares.
  *
- * Chunks that follow one another on one device are a group, which that device splits at once. All groups are put on
+ * Chunks that follow one another on one device are a group, which that device splits at once; where entries have no
+ * values the order of calls does not matter, and all that a device has are one group. All groups are put on
  * their devices' streams before any is waited for; then the same with what each owner copies of them. So the
  * coordinator waits twice, whatever the numbers of groups and owners. A share has what the groups have for it in their
  * order, which is the order of the calls. Streams of several devices are held at once: kernels are launched on the one that was
@@ -18,6 +19,7 @@ typedef struct group {
     uint64_t chunks;
     dcsr_i_cuda_stream *stream;
     dcsr_i_cuda_batch batch;
+    uint64_t *block;               /* all of the following: */
     uint64_t *whole, *whole_words; /* keys of the whole matrix, of several chunks */
     uint32_t *owner, *owner_spare, *number, *number_spare;
     uint64_t *keys, *words, *begins; /* by owner; where those of each begin */
@@ -50,9 +52,31 @@ static uint64_t count_groups(const dcsr_i_operation *chunk)
     return count;
 }
 
+/* Puts the chunks of each device behind one another. */
+static void sort_by_device(splitting *s)
+{
+    dcsr_i_split *split = s->split;
+    dcsr_i_operation *all = split->chunks, **link = &split->chunks;
+    for (uint64_t k = 0; k < s->matrix->parts; k++) {
+        const dcsr_context *context = dcsr_i_multi_context(s->matrix->devices, k);
+        for (dcsr_i_operation **from = &all; *from;) {
+            dcsr_i_operation *chunk = *from;
+            if (chunk->context != context) {
+                from = &chunk->next;
+                continue;
+            }
+            *from = chunk->next;
+            chunk->next = NULL;
+            *link = split->last_chunk = chunk;
+            link = &chunk->next;
+        }
+    }
+}
+
 static dcsr_status make_groups(splitting *s)
 {
     const dcsr_i_split *split = s->split;
+    if (!s->values) sort_by_device(s);
     const uint64_t count = count_groups(split->chunks);
     s->group = dcsr_i_calloc(s->matrix->home, DCSR_I_SCRATCH, count, sizeof *s->group);
     if (!s->group) return DCSR_ERROR_OUT_OF_MEMORY;
@@ -74,49 +98,41 @@ static dcsr_status make_groups(splitting *s)
     return DCSR_OK;
 }
 
-static void *take(const group *g, uint64_t n, size_t size)
-{
-    return dcsr_i_cuda_alloc(g->stream, DCSR_I_SCRATCH, n, size);
-}
-
 /* One chunk is split where it is. */
 static uint64_t gathered(const group *g)
 {
     return g->chunks > 1 ? g->batch.n : 0;
 }
 
-static dcsr_status open_group(group *g, bool values)
+/* Everything is in one block: first what is of 8 bytes. */
+static uint64_t words_of(const group *g, bool values)
 {
-    const uint64_t n = g->batch.n, n_words = values ? n : 0, n_whole = gathered(g);
-    const bool taken =
-        (g->whole = take(g, n_whole, sizeof *g->whole)) &&
-        (g->whole_words = take(g, values ? n_whole : 0, sizeof *g->words)) &&
-        (g->owner = take(g, n, sizeof *g->owner)) && (g->owner_spare = take(g, n, sizeof *g->owner)) &&
-        (g->number = take(g, n, sizeof *g->number)) && (g->number_spare = take(g, n, sizeof *g->number)) &&
-        (g->keys = take(g, n, sizeof *g->keys)) && (g->words = take(g, n_words, sizeof *g->words)) &&
-        (g->begins = take(g, g->batch.parts + 1, sizeof *g->begins));
-    g->batch.keys = n_whole ? g->whole : g->chunk->batch.arrival.keys;
-    g->batch.words = !values ? NULL : n_whole ? g->whole_words : g->chunk->batch.arrival.words;
-    return taken ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    const uint64_t n = g->batch.n;
+    return (gathered(g) + n) * (values ? 2 : 1) + g->batch.parts + 1 + 2 * n;
 }
 
-static void give(const group *g, void *block, uint64_t n, size_t size)
+static dcsr_status open_group(group *g, bool values)
 {
-    dcsr_i_cuda_free(g->stream, DCSR_I_SCRATCH, block, n, size);
+    const uint64_t n = g->batch.n, n_whole = gathered(g);
+    g->block = dcsr_i_cuda_alloc(g->stream, DCSR_I_SCRATCH, words_of(g, values), sizeof *g->block);
+    if (!g->block) return DCSR_ERROR_OUT_OF_MEMORY;
+    g->whole = g->block;
+    g->whole_words = g->whole + n_whole;
+    g->keys = g->whole_words + (values ? n_whole : 0);
+    g->words = g->keys + n;
+    g->begins = g->words + (values ? n : 0);
+    g->owner = (uint32_t *)(g->begins + g->batch.parts + 1);
+    g->owner_spare = g->owner + n;
+    g->number = g->owner_spare + n;
+    g->number_spare = g->number + n;
+    g->batch.keys = n_whole ? g->whole : g->chunk->batch.arrival.keys;
+    g->batch.words = !values ? NULL : n_whole ? g->whole_words : g->chunk->batch.arrival.words;
+    return DCSR_OK;
 }
 
 static void close_group(const group *g, bool values)
 {
-    const uint64_t n = g->batch.n, n_words = values ? n : 0, n_whole = gathered(g);
-    give(g, g->whole, n_whole, sizeof *g->whole);
-    give(g, g->whole_words, values ? n_whole : 0, sizeof *g->words);
-    give(g, g->owner, n, sizeof *g->owner);
-    give(g, g->owner_spare, n, sizeof *g->owner);
-    give(g, g->number, n, sizeof *g->number);
-    give(g, g->number_spare, n, sizeof *g->number);
-    give(g, g->keys, n, sizeof *g->keys);
-    give(g, g->words, n_words, sizeof *g->words);
-    give(g, g->begins, g->batch.parts + 1, sizeof *g->begins);
+    dcsr_i_cuda_free(g->stream, DCSR_I_SCRATCH, g->block, words_of(g, values), sizeof *g->block);
 }
 
 /* ---- Splitting ---- */
