@@ -13,6 +13,7 @@
 #include <dcsr/transpose.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST = 8, COLUMNS = 32 };
 
@@ -22,6 +23,7 @@ typedef struct input {
     dcsr_multi_view *parts;
     double *X, *Y;
     uint64_t n;
+    bool symmetric; /* each edge is there in both directions */
     const dcsr_csr *csr;
     double bytes, exchange; /* that devices sent to each other, and the seconds of it, of the last call */
 } input;
@@ -105,10 +107,11 @@ static void triangles(void *user)
 {
     input *in = user;
     dcsr_triangles_result result;
+    const dcsr_graph_options o = {.symmetric = in->symmetric};
     if (in->view)
-        BENCH_OK(dcsr_triangles(NULL, &result, in->view, NULL));
+        BENCH_OK(dcsr_triangles(NULL, &result, in->view, &o));
     else
-        BENCH_OK(dcsr_multi_triangles(NULL, &result, in->parts, NULL));
+        BENCH_OK(dcsr_multi_triangles(NULL, &result, in->parts, &o));
 }
 
 static const struct {
@@ -126,6 +129,7 @@ static void measure(bench *b, bench_table *table, const char *name, const dcsr_c
     input in = {.X = bench_vector(csr->rows * COLUMNS),
                 .Y = bench_alloc(csr->rows * COLUMNS, sizeof(double)),
                 .n = csr->rows,
+                .symmetric = !strncmp(name, "poisson", strlen("poisson")),
                 .csr = csr,
                 .context = b->context};
     dcsr_multi *devices = NULL;

@@ -406,9 +406,10 @@ DCSR_API dcsr_status dcsr_multi_sssp(double *distance, dcsr_sssp_result *result,
 
 /* Triangles, as dcsr_triangles(), with its numbers. Edges are kept by their ends of lower degree, as a partitioned
  * matrix, which is multiplied with itself under itself (dcsr_multi_mxm); for numbers of each vertex also with its
- * transpose. If not options->symmetric, A is transposed first. triangles or result may be NULL, not both. Cost:
- * O(n + m sqrt m), mostly far less. Memory: 28 n + 4 m bytes on the host; on the devices what m edges take, lists that
- * they fetch, and 8 m bytes for the product, and the transpose. */
+ * transpose. If not options->symmetric, A is transposed first; if it is, and rows ascend, each edge once
+ * (DCSR_VIEW_SORTED), GPUs make lists in their memory, of which each gets all, 2 m bytes. triangles or result may be
+ * NULL, not both. Cost: O(n + m sqrt m), mostly far less. Memory: 28 n + 4 m bytes on the host; on the devices what m
+ * edges take, lists that they fetch, and 8 m bytes for the product, and the transpose. */
 DCSR_API dcsr_status dcsr_multi_triangles(uint64_t *triangles, dcsr_triangles_result *result,
                                           dcsr_multi_view *A, const dcsr_graph_options *options);
 

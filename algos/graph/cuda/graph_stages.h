@@ -119,6 +119,7 @@ typedef struct dcsr_i_graph_triangle_counts {
 /* Which edges each vertex keeps: member[begin[v]], length[v] of them. */
 typedef struct dcsr_i_graph_lists {
     dcsr_i_cuda_rows edges;
+    uint64_t first, end; /* triangles are counted for the lists of these vertices */
     uint32_t *length, *member, *is_long;
     uint64_t *begin;
     unsigned long long *own; /* triangles of each vertex; NULL if nobody asks */

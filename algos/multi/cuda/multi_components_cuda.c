@@ -195,4 +195,5 @@ dcsr_status dcsr_i_multi_graph_components(uint32_t *component, dcsr_components_r
 }
 
 const dcsr_i_multi_graph dcsr_i_multi_graph_cuda = {.components = dcsr_i_multi_graph_components,
-                                                    .sssp = dcsr_i_multi_graph_sssp};
+                                                    .sssp = dcsr_i_multi_graph_sssp,
+                                                    .triangles = dcsr_i_multi_graph_triangles};

@@ -15,6 +15,9 @@ typedef struct dcsr_i_multi_graph {
     /* dcsr_multi_sssp(), where no weight is negative or NaN; result is not NULL. */
     dcsr_status (*sssp)(double *distance, dcsr_sssp_result *result, dcsr_multi_view *A, uint64_t source,
                         double delta);
+    /* dcsr_multi_triangles(), of edges in both directions: of each vertex (own may be NULL), and *all of them. Not
+     * *done, where rows do not ascend, or an edge is there twice. */
+    dcsr_status (*triangles)(uint64_t *own, uint64_t *all, bool *done, dcsr_multi_view *A);
 } dcsr_i_multi_graph;
 
 /* One in each X_cuda.c. */
@@ -22,6 +25,7 @@ dcsr_status dcsr_i_multi_graph_components(uint32_t *component, dcsr_components_r
                                           dcsr_multi_view *A, bool symmetric);
 dcsr_status dcsr_i_multi_graph_sssp(double *distance, dcsr_sssp_result *result, dcsr_multi_view *A,
                                     uint64_t source, double delta);
+dcsr_status dcsr_i_multi_graph_triangles(uint64_t *own, uint64_t *all, bool *done, dcsr_multi_view *A);
 
 /* multi_components_cuda.c; NULL in builds without CUDA. */
 extern const dcsr_i_multi_graph dcsr_i_multi_graph_cuda;
