@@ -1,11 +1,11 @@
 /* split_cuda.c: splitting the chunks of a change on the GPUs that have them, and bringing each owner its shares.
  *
  * Chunks that follow one another on one device are a group, which that device splits at once; where entries have no
- * values the order of calls does not matter, and all that a device has are one group. All groups are put on
- * their devices' streams before any is waited for; then the same with what each owner copies of them. So the
- * coordinator waits twice, whatever the numbers of groups and owners. A share has what the groups have for it in their
- * order, which is the order of the calls. Streams of several devices are held at once: kernels are launched on the one that was
- * borrowed last, whose device is the thread's current one, and streams are given back in the reverse order. */
+ * values the order of calls does not matter, and all that a device has are one group. All groups are put on their
+ * devices' streams before any is waited for; then the same with what each owner copies of them. So the coordinator
+ * waits twice, whatever the numbers of groups and owners. A share has what the groups have for it in their order.
+ * Streams of several devices are held at once: kernels are launched on the one that was borrowed last, whose device is
+ * the thread's current one, and streams are given back in the reverse order. */
 #include "multi/split_cuda.h"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/store/cuda/stage_cuda.h"

@@ -1,9 +1,9 @@
 /* multi_sssp_cuda.c: shortest paths on several GPUs: memory, rounds, and what devices offer each other.
  *
  * Between two exchanges a device goes on by itself for some rounds, whether or not others have closer ways to its
- * vertices: what it does too early is done again. An exchange has one wait and one meeting: what a device offers lies in
- * one of two buffers, which take turns, so that others may still copy from the one before. It ends where nobody offers
- * anything and nothing waits anywhere, which all see at the same meeting. */
+ * vertices: what it does too early is done again. An exchange has one wait and one meeting: what a device offers lies
+ * in one of two buffers, which take turns, so that others may still copy from the one before. It ends where nobody
+ * offers anything and nothing waits anywhere, which all see at the same meeting. */
 #include "algos/multi/cuda/multi_cuda.h"
 #include "algos/multi/cuda/multi_sssp.h"
 #include "dcsr/base/runtime.h"
