@@ -1,5 +1,6 @@
-/* bench_multi_matrices.c: products with matrices, transposes, shortest paths and triangles of a matrix on several
- * devices, beside the same on one.
+/* bench_multi_matrices.c: products with matrices, transposes, shortest paths, components and triangles of a matrix on
+ * several devices, beside the same on one; and making a matrix on the first of them, which shows what it costs that
+ * others may touch its memory. `exchange` is the time of the device that spent most on getting what others have.
  *
  * As in bench_multi.c, K devices on the cpu have a K-th of the threads each: what is seen there is what being in parts
  * costs. The peer is dcsr on one device with the same threads, in the same run. */
@@ -12,6 +13,7 @@
 #include <dcsr/transpose.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST = 8, COLUMNS = 32 };
 
@@ -21,8 +23,18 @@ typedef struct input {
     dcsr_multi_view *parts;
     double *X, *Y;
     uint64_t n;
-    double bytes; /* that devices sent to each other, of the last call */
+    bool symmetric; /* each edge is there in both directions */
+    const dcsr_csr *csr;
+    double bytes, exchange; /* that devices sent to each other, and the seconds of it, of the last call */
 } input;
+
+static void make(void *user)
+{
+    input *in = user;
+    dcsr_matrix *made;
+    BENCH_OK(dcsr_matrix_from_csr(&made, in->context, in->csr, NULL));
+    dcsr_matrix_destroy(made);
+}
 
 static void transpose(void *user)
 {
@@ -39,6 +51,7 @@ static void transpose(void *user)
     BENCH_OK(dcsr_multi_transpose(&made, in->parts, &report));
     dcsr_multi_matrix_destroy(made);
     in->bytes = (double)report.bytes;
+    in->exchange = report.communication;
 }
 
 static void square(void *user)
@@ -57,6 +70,7 @@ static void square(void *user)
     BENCH_OK(dcsr_multi_mxm(&made, DCSR_FP64, NULL, semiring, in->parts, in->parts, NULL, &report));
     dcsr_multi_matrix_destroy(made);
     in->bytes = (double)report.bytes;
+    in->exchange = report.communication;
 }
 
 static void spmm(void *user)
@@ -78,21 +92,33 @@ static void sssp(void *user)
         BENCH_OK(dcsr_multi_sssp(in->Y, NULL, in->parts, 0, NULL));
 }
 
+static void components(void *user)
+{
+    input *in = user;
+    dcsr_components_result result;
+    const dcsr_graph_options o = {.symmetric = false};
+    if (in->view)
+        BENCH_OK(dcsr_components(NULL, &result, in->view, &o));
+    else
+        BENCH_OK(dcsr_multi_components(NULL, &result, in->parts, &o));
+}
+
 static void triangles(void *user)
 {
     input *in = user;
     dcsr_triangles_result result;
+    const dcsr_graph_options o = {.symmetric = in->symmetric};
     if (in->view)
-        BENCH_OK(dcsr_triangles(NULL, &result, in->view, NULL));
+        BENCH_OK(dcsr_triangles(NULL, &result, in->view, &o));
     else
-        BENCH_OK(dcsr_multi_triangles(NULL, &result, in->parts, NULL));
+        BENCH_OK(dcsr_multi_triangles(NULL, &result, in->parts, &o));
 }
 
 static const struct {
     const char *name;
     void (*run)(void *user);
-} operations[] = {
-    {"transpose", transpose}, {"mxm", square}, {"spmm", spmm}, {"sssp", sssp}, {"triangles", triangles}};
+} operations[] = {{"make", make}, {"transpose", transpose}, {"mxm", square},           {"spmm", spmm},
+                  {"sssp", sssp}, {"triangles", triangles}, {"components", components}};
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
 static void measure(bench *b, bench_table *table, const char *name, const dcsr_csr *csr, int count,
@@ -103,6 +129,8 @@ static void measure(bench *b, bench_table *table, const char *name, const dcsr_c
     input in = {.X = bench_vector(csr->rows * COLUMNS),
                 .Y = bench_alloc(csr->rows * COLUMNS, sizeof(double)),
                 .n = csr->rows,
+                .symmetric = !strncmp(name, "poisson", strlen("poisson")),
+                .csr = csr,
                 .context = b->context};
     dcsr_multi *devices = NULL;
     dcsr_multi_matrix *parts = NULL;
@@ -110,6 +138,9 @@ static void measure(bench *b, bench_table *table, const char *name, const dcsr_c
     if (count) {
         snprintf(text, sizeof text, b->gpu ? "cuda:0-%d" : "cpu:%d", b->gpu ? count - 1 : count);
         BENCH_OK(dcsr_multi_create(&devices, text, &(dcsr_multi_options){.threads = b->threads}));
+        dcsr_multi_info info;
+        BENCH_OK(dcsr_multi_get_info(devices, &info));
+        in.context = info.context[0];
         BENCH_OK(dcsr_multi_matrix_from_csr(&parts, devices, csr, NULL));
         BENCH_OK(dcsr_multi_view_create(&in.parts, parts, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED));
     } else {
@@ -117,11 +148,13 @@ static void measure(bench *b, bench_table *table, const char *name, const dcsr_c
         BENCH_OK(dcsr_view_create(&in.view, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED));
     }
     for (int k = 0; k < OPERATIONS; k++) {
-        in.bytes = 0;
+        /* On the cpu labels spread as far as a large grid is wide. */
+        if (operations[k].run == components && !b->gpu && csr->rows > 100000) continue;
+        in.bytes = in.exchange = 0;
         const double took = bench_repeat(operations[k].run, &in, 3, seconds).median;
         if (!count) whole[k] = took;
         bench_row(table, BENCH_LABELS(name, operations[k].name, text), took * 1e3, whole[k] / took,
-                  in.bytes * 1e-6);
+                  in.bytes * 1e-6, in.exchange * 1e3);
     }
     dcsr_multi_view_destroy(in.parts);
     dcsr_multi_matrix_destroy(parts);
@@ -136,9 +169,9 @@ int main(int argc, char **argv)
     bench b;
     bench_begin(&b, argc, argv, "multi_matrices",
                 "What do operations on matrices on several devices gain, and cost?");
-    bench_table *table =
-        bench_table_begin(&b, "multi_matrices", "transpose, A A, A X (32 columns), shortest paths, triangles",
-                          "matrix operation devices | ms:%.2f times_one:%.2f mbytes:%.2f");
+    bench_table *table = bench_table_begin(
+        &b, "multi_matrices", "making A, transpose, A A, A X (32 columns), paths, components",
+        "matrix operation devices | ms:%.2f times_one:%.2f mbytes:%.2f exchange:%.2f");
     static const char *const quick[] = {"poisson2d5:60", "rmat:10,8"}, *const full[] = {"poisson2d5:700",
                                                                                         "rmat:15,8"};
     int most = b.threads;

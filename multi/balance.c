@@ -1,8 +1,10 @@
 /* balance.c: parts made of rows, and moving the borders between them.
  *
- * New parts are made beside the old ones from CSR in host memory, each by its device: on GPUs what moves goes through
+ * New parts are made beside the old ones, each by its device: on the cpu from CSR in host memory, on GPUs from the rows
+ * that it has and those that it gets from others, GPU to GPU; where a row may have an entry more than once, by way of
  * the host. Old parts are kept by the views that show them. */
 #include "dcsr/view/view_data.h"
+#include "multi/fetch_rows_cuda.h"
 #include "multi/multi_data.h"
 #include <dcsr/convert.h>
 
@@ -154,18 +156,61 @@ dcsr_status dcsr_i_parts_build(dcsr_matrix **part, dcsr_multi *devices, const dc
 
 /* ---- Moving borders ---- */
 
-/* What the parts hold, as CSR in host memory. */
-typedef struct opening {
+/* What the parts hold: CSR in host memory, or on GPUs only the offsets of that. */
+typedef struct moving {
     dcsr_multi_matrix *matrix;
-    dcsr_view *view[DCSR_MAX_DEVICES];
+    dcsr_multi_view *view;
+    bool by_gpus;
+    uint64_t *offsets[DCSR_MAX_DEVICES];
     dcsr_i_pieces pieces;
-} opening;
+    dcsr_i_borders *borders; /* as they will be */
+    dcsr_matrix *part[DCSR_MAX_DEVICES];
+    uint64_t bytes[DCSR_MAX_DEVICES];
+} moving;
 
-static dcsr_status open_part(void *user, uint64_t k)
+static dcsr_status (*const row_offsets)(uint64_t *, dcsr_view *) = DCSR_I_IN_CUDA(dcsr_i_cuda_row_offsets);
+static dcsr_status (*const fetch_rows)(dcsr_matrix **, dcsr_context *, dcsr_multi_view *,
+                                       const dcsr_i_wanted_rows *, const dcsr_matrix_options *, uint64_t,
+                                       uint64_t *) = DCSR_I_IN_CUDA(dcsr_i_cuda_fetch_rows);
+
+static uint64_t rows_of(const dcsr_i_borders *borders, uint64_t k)
 {
-    opening *o = user;
-    DCSR_TRY(dcsr_view_create(&o->view[k], o->matrix->part[k], DCSR_LAYOUT_CSR, 0));
-    return dcsr_view_get_csr_on_host(o->view[k], &o->pieces.csr[k]);
+    return borders->begin[k + 1] - borders->begin[k];
+}
+
+static dcsr_status look_at_part(void *user, uint64_t k)
+{
+    moving *m = user;
+    dcsr_csr *csr = &m->pieces.csr[k];
+    if (!m->by_gpus) return dcsr_view_get_csr_on_host(m->view->part[k], csr);
+    const uint64_t rows = rows_of(m->view->rows, k);
+    m->offsets[k] = dcsr_i_alloc(m->matrix->home, DCSR_I_SCRATCH, rows + 1, sizeof *m->offsets[k]);
+    if (!m->offsets[k]) return DCSR_ERROR_OUT_OF_MEMORY;
+    DCSR_TRY(row_offsets(m->offsets[k], m->view->part[k]));
+    csr->offsets = m->offsets[k];
+    csr->nnz = m->offsets[k][rows];
+    return DCSR_OK;
+}
+
+static dcsr_status fetch_part(void *user, uint64_t k)
+{
+    moving *m = user;
+    dcsr_context *context = dcsr_i_multi_context(m->matrix->devices, k);
+    const dcsr_i_wanted_rows rows = {.begin = m->borders->begin[k], .end = m->borders->begin[k + 1]};
+    if (rows.begin == rows.end)
+        return dcsr_matrix_create(&m->part[k], context, m->matrix->type, 0, m->matrix->cols,
+                                  &m->matrix->options);
+    return fetch_rows(&m->part[k], context, m->view, &rows, &m->matrix->options, k, &m->bytes[k]);
+}
+
+/* All new parts, or none. */
+static dcsr_status make_new_parts(moving *m)
+{
+    dcsr_multi *devices = m->matrix->devices;
+    if (!m->by_gpus) return dcsr_i_parts_build(m->part, devices, m->borders, &m->pieces, &m->matrix->options);
+    dcsr_status status = dcsr_multi_run(devices, fetch_part, m);
+    for (uint64_t k = 0; k < m->borders->parts && status != DCSR_OK; k++) dcsr_matrix_destroy(m->part[k]);
+    return status;
 }
 
 /* The parts and borders are others from here on. */
@@ -186,26 +231,43 @@ static void replace_parts(dcsr_multi_matrix *matrix, dcsr_matrix **part, dcsr_i_
     dcsr_i_borders_release(rows);
 }
 
+/* Looks at what the parts hold; then borders are there, if others are better. */
+static dcsr_status draw_new_borders(moving *m)
+{
+    dcsr_multi_matrix *matrix = m->matrix;
+    DCSR_TRY(dcsr_multi_view_create(&m->view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    m->by_gpus = dcsr_i_multi_goes_by_gpus(m->view);
+    if (!m->by_gpus) {
+        dcsr_multi_view_destroy(m->view);
+        m->view = NULL;
+        DCSR_TRY(dcsr_multi_view_create(&m->view, matrix, DCSR_LAYOUT_CSR, 0));
+    }
+    DCSR_TRY(dcsr_multi_run(matrix->devices, look_at_part, m));
+    for (uint64_t k = 0; k < matrix->parts; k++)
+        m->pieces.before[k + 1] = m->pieces.before[k] + m->pieces.csr[k].nnz;
+    m->borders = dcsr_i_borders_of_pieces(matrix->devices, &m->pieces);
+    if (!m->borders) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!dcsr_i_borders_equal(m->borders, matrix->row_borders)) return DCSR_OK;
+    dcsr_i_borders_release(m->borders);
+    m->borders = NULL;
+    return DCSR_OK;
+}
+
 dcsr_status dcsr_i_multi_move_borders(dcsr_multi_matrix *matrix)
 {
-    opening o = {.matrix = matrix, .pieces.borders = matrix->row_borders};
-    dcsr_matrix *part[DCSR_MAX_DEVICES];
-    dcsr_i_borders *borders = NULL;
+    moving m = {.matrix = matrix, .pieces.borders = matrix->row_borders};
     matrix->given = 0;
-    dcsr_status status = dcsr_multi_run(matrix->devices, open_part, &o);
-    if (status == DCSR_OK) {
-        for (uint64_t k = 0; k < matrix->parts; k++)
-            o.pieces.before[k + 1] = o.pieces.before[k] + o.pieces.csr[k].nnz;
-        borders = dcsr_i_borders_of_pieces(matrix->devices, &o.pieces);
-        if (!borders) status = DCSR_ERROR_OUT_OF_MEMORY;
-    }
-    const bool moves = status == DCSR_OK && !dcsr_i_borders_equal(borders, matrix->row_borders);
-    if (moves) status = dcsr_i_parts_build(part, matrix->devices, borders, &o.pieces, &matrix->options);
-    for (uint64_t k = 0; k < matrix->parts; k++) dcsr_view_destroy(o.view[k]);
-    if (moves && status == DCSR_OK)
-        replace_parts(matrix, part, borders);
+    dcsr_status status = draw_new_borders(&m);
+    if (status == DCSR_OK && m.borders) status = make_new_parts(&m);
+    for (uint64_t k = 0; k < matrix->parts; k++)
+        if (m.offsets[k])
+            dcsr_i_free(matrix->home, DCSR_I_SCRATCH, m.offsets[k], rows_of(matrix->row_borders, k) + 1,
+                        sizeof *m.offsets[k]);
+    dcsr_multi_view_destroy(m.view);
+    if (status == DCSR_OK && m.borders)
+        replace_parts(matrix, m.part, m.borders);
     else
-        dcsr_i_borders_release(borders);
+        dcsr_i_borders_release(m.borders);
     return status;
 }
 

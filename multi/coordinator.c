@@ -2,7 +2,13 @@
  *
  * A batch goes to the queues of the parts that it touches, whose workers prepare it side by side; then all of them
  * publish it, or none does (dcsr/store/agreement.h). Readers are shown the version before meanwhile, which is held, and
- * all of the next one afterwards. */
+ * all of the next one afterwards.
+ *
+ *      GPUs' batches     split 1 | split 2         | split 3        |           by the coordinator
+ *                                | apply, publish 1 | apply, publish 2 | ...     by the parts' workers
+ *
+ * Only one is applied at a time; what is split by owner is split at the borders of then, so these do not move before it
+ * has been applied. */
 #include "multi/split_cuda.h"
 
 dcsr_status dcsr_i_multi_blame(const dcsr_multi_matrix *matrix, uint64_t k, dcsr_status status)
@@ -133,31 +139,43 @@ static void give_up(dcsr_multi_matrix *matrix, const outcome *all)
     pthread_mutex_unlock(&matrix->lock);
 }
 
+/* A change that the parts' workers apply. */
+typedef struct applying {
+    dcsr_i_multi_change *change; /* NULL: none */
+    dcsr_ticket *tickets[DCSR_MAX_DEVICES];
+    meeting met;
+    outcome all;
+} applying;
+
 /* Gives each part its share; all or none apply it. */
-static dcsr_status apply_split(dcsr_multi_matrix *matrix, dcsr_i_split *split)
+static void start_split(applying *a, dcsr_multi_matrix *matrix, dcsr_i_split *split)
 {
-    dcsr_ticket *tickets[DCSR_MAX_DEVICES] = {NULL};
-    outcome all = {.status = DCSR_OK};
-    meeting m = {.expected = 0};
-    for (uint64_t k = 0; k < matrix->parts; k++) m.expected += split->operation[k]->batch.n > 0;
-    pthread_mutex_init(&m.lock, NULL);
-    pthread_cond_init(&m.ended, NULL);
-    const dcsr_i_agreement agreement = {meet, &m};
-    for (uint64_t k = 0; k < matrix->parts && all.status == DCSR_OK; k++) {
+    meeting *m = &a->met;
+    *m = (meeting){.expected = 0};
+    for (uint64_t k = 0; k < matrix->parts; k++) m->expected += split->operation[k]->batch.n > 0;
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_cond_init(&m->ended, NULL);
+    const dcsr_i_agreement agreement = {meet, m};
+    for (uint64_t k = 0; k < matrix->parts && a->all.status == DCSR_OK; k++) {
         dcsr_i_operation *share = split->operation[k];
         if (!share->batch.n) continue;
         split->operation[k] = NULL;
         dcsr_status status = dcsr_i_matrix_change_packed(matrix->part[k], share,
-                                                         m.expected > 1 ? &agreement : NULL, &tickets[k]);
+                                                         m->expected > 1 ? &agreement : NULL, &a->tickets[k]);
         if (status == DCSR_OK) continue;
-        note(&all, matrix, k, status);
-        refuse(&m);
+        note(&a->all, matrix, k, status);
+        refuse(m);
     }
-    wait_for(tickets, &all, matrix);
-    pthread_cond_destroy(&m.ended);
-    pthread_mutex_destroy(&m.lock);
-    if (all.applied && all.applied < m.expected) give_up(matrix, &all);
-    return come_to(&all);
+}
+
+static dcsr_status finish_split(applying *a, dcsr_multi_matrix *matrix)
+{
+    meeting *m = &a->met;
+    wait_for(a->tickets, &a->all, matrix);
+    pthread_cond_destroy(&m->ended);
+    pthread_mutex_destroy(&m->lock);
+    if (a->all.applied && a->all.applied < m->expected) give_up(matrix, &a->all);
+    return come_to(&a->all);
 }
 
 /* NULL in builds without CUDA, which have no chunks. */
@@ -165,15 +183,13 @@ static dcsr_status (*const split_chunks)(dcsr_i_split *, const dcsr_multi_matrix
     DCSR_I_IN_CUDA(dcsr_i_cuda_split_chunks);
 
 /* Chunks are split now; what is not split at the borders of today is split again. */
-static dcsr_status apply_batch(dcsr_multi_matrix *matrix, dcsr_i_split *split)
+static dcsr_status split_now(dcsr_multi_matrix *matrix, dcsr_i_split *split)
 {
     if (split->chunks) {
         DCSR_TRY(dcsr_i_split_open(split, matrix, &(dcsr_i_entries){.kind = split->chunks->kind}));
-        DCSR_TRY(split_chunks(split, matrix));
-    } else if (split->borders != matrix->row_borders) {
-        DCSR_TRY(dcsr_i_split_again(split, matrix));
+        return split_chunks(split, matrix);
     }
-    return apply_split(matrix, split);
+    return split->borders == matrix->row_borders ? DCSR_OK : dcsr_i_split_again(split, matrix);
 }
 
 /* Defragments all parts; where one cannot, the others are defragmented all the same. */
@@ -187,17 +203,6 @@ static dcsr_status defragment(dcsr_multi_matrix *matrix, dcsr_defragment_scope s
     }
     wait_for(tickets, &all, matrix);
     return come_to(&all);
-}
-
-static dcsr_status apply(dcsr_multi_matrix *matrix, dcsr_i_multi_change *change)
-{
-    if (matrix->broken != DCSR_OK) return dcsr_i_fail(matrix->broken, "%s", matrix->broken_message);
-    if (change->kind == DCSR_I_REPLACE) return dcsr_i_multi_move_borders(matrix);
-    DCSR_TRY(begin_change(matrix));
-    dcsr_status status = change->kind == DCSR_I_DEFRAGMENT ? defragment(matrix, change->scope)
-                                                           : apply_batch(matrix, &change->batch);
-    end_change(matrix, status == DCSR_OK);
-    return status;
 }
 
 /* ---- The queue ---- */
@@ -214,53 +219,203 @@ static uint64_t bytes_of(const dcsr_i_multi_change *change)
     return change->batch.n * change->batch.entry_bytes;
 }
 
-/* Tells what has become of a change, and frees it. With the lock. */
+/* Tells what has become of a change, and of those that were applied with it, and frees them. With the lock. */
 static void tell(dcsr_multi_matrix *matrix, dcsr_i_multi_change *change, dcsr_status status,
                  const char *message)
 {
-    if (status == DCSR_OK) {
-        matrix->batches += change->batch.calls;
-        matrix->inserted += change->kind == DCSR_I_INSERT ? change->batch.n : 0;
-        matrix->removed += change->kind == DCSR_I_REMOVE ? change->batch.n : 0;
-    } else if (!change->operation->outcome.watched && matrix->unwatched == DCSR_OK) {
-        matrix->unwatched = status;
-        dcsr_i_error_format(matrix->unwatched_message, sizeof matrix->unwatched_message, "%s", message);
+    for (dcsr_i_multi_change *with; change; change = with) {
+        with = change->with;
+        if (status == DCSR_OK) {
+            matrix->batches += change->batch.calls;
+            matrix->inserted += change->kind == DCSR_I_INSERT ? change->batch.n : 0;
+            matrix->removed += change->kind == DCSR_I_REMOVE ? change->batch.n : 0;
+        } else if (!change->operation->outcome.watched && matrix->unwatched == DCSR_OK) {
+            matrix->unwatched = status;
+            dcsr_i_error_format(matrix->unwatched_message, sizeof matrix->unwatched_message, "%s", message);
+        }
+        matrix->pending_bytes -= bytes_of(change);
+        matrix->applied++;
+        dcsr_i_operation_finish(change->operation, status, message);
+        dcsr_i_multi_change_free(matrix, change);
     }
-    matrix->pending_bytes -= bytes_of(change);
-    matrix->applied++;
     pthread_cond_broadcast(&matrix->changed);
-    dcsr_i_operation_finish(change->operation, status, message);
-    dcsr_i_multi_change_free(matrix, change);
 }
 
-/* Applies a change. Called and returns with the lock, which it lets go meanwhile. */
-static void work_off(dcsr_multi_matrix *matrix, dcsr_i_multi_change *change)
+/* ---- Taking from it ---- */
+
+static bool is_batch(const dcsr_i_multi_change *change)
 {
-    pthread_mutex_unlock(&matrix->lock);
-    const uint64_t start = dcsr_i_nanoseconds();
-    dcsr_status status = apply(matrix, change);
-    if (status == DCSR_OK) matrix->given += change->batch.n;
-    /* If there is no memory for that, it is tried again later. */
-    if (status == DCSR_OK && dcsr_i_multi_is_uneven(matrix)) dcsr_i_multi_move_borders(matrix);
+    return change->kind == DCSR_I_INSERT || change->kind == DCSR_I_REMOVE;
+}
+
+static bool (*const has_been_read)(const dcsr_i_operation *) = DCSR_I_IN_CUDA(dcsr_i_cuda_split_is_read);
+
+/* Puts behind a change's chunks those of the changes that wait behind it, as far as nothing can be wrong with them: it
+ * may be that each is one batch from a GPU. With the lock. */
+static void take_with(dcsr_multi_matrix *matrix, dcsr_i_multi_change *change)
+{
+    dcsr_i_split *batch = &change->batch;
+    dcsr_i_multi_change **link = &change->with;
+    if (!batch->chunks || !has_been_read(batch->chunks)) return;
+    uint64_t n = batch->n;
+    for (dcsr_i_multi_change *next; (next = matrix->first) && next->kind == change->kind;
+         link = &next->with) {
+        n += next->batch.n;
+        if (!next->batch.chunks || !has_been_read(next->batch.chunks) ||
+            n > matrix->parts * DCSR_I_JOINED_BY_GPU)
+            return;
+        matrix->first = next->next;
+        if (!matrix->first) matrix->last = NULL;
+        batch->last_chunk->next = next->batch.chunks;
+        batch->last_chunk = next->batch.last_chunk;
+        next->batch.chunks = next->batch.last_chunk = NULL;
+        *link = next;
+    }
+}
+
+/* The next change: NULL if there is none and the matrix stops. While another is applied, one that is to be split is
+ * taken if it is there; what is split already waits, since others may join it. With the lock. */
+static dcsr_i_multi_change *take(dcsr_multi_matrix *matrix, bool one_is_applied)
+{
+    while (!one_is_applied && (matrix->first ? matrix->first->open : !matrix->stopping))
+        pthread_cond_wait(&matrix->filled, &matrix->lock);
+    dcsr_i_multi_change *change = matrix->first;
+    if (!change || (one_is_applied && !change->batch.chunks)) return NULL;
+    matrix->first = change->next;
+    if (!matrix->first) matrix->last = NULL;
+    if (change->batch.chunks) dcsr_i_multi_stage_elsewhere(matrix);
+    take_with(matrix, change);
+    return change;
+}
+
+/* ---- The thread ---- */
+
+/* What has become of a step, with its text. */
+typedef struct result {
+    dcsr_status status;
+    char text[DCSR_I_MESSAGE];
+} result;
+
+static void set_result(result *r, dcsr_status status)
+{
+    r->status = status;
+    dcsr_i_error_format(r->text, sizeof r->text, "%s", status == DCSR_OK ? "" : dcsr_i_error_text());
+}
+
+static void tell_result(dcsr_multi_matrix *matrix, dcsr_i_multi_change *change, const result *r)
+{
     pthread_mutex_lock(&matrix->lock);
-    matrix->busy_nanoseconds += dcsr_i_nanoseconds() - start;
-    tell(matrix, change, status, dcsr_i_error_text());
+    matrix->changes += r->status == DCSR_OK && is_batch(change);
+    tell(matrix, change, r->status, r->text);
+    pthread_mutex_unlock(&matrix->lock);
+}
+
+/* Of the coordinator's times, which others ask for, one more. */
+static void add_time(dcsr_multi_matrix *matrix, uint64_t *time, uint64_t began)
+{
+    pthread_mutex_lock(&matrix->lock);
+    *time += dcsr_i_nanoseconds() - began;
+    pthread_mutex_unlock(&matrix->lock);
+}
+
+static dcsr_status check_broken(const dcsr_multi_matrix *matrix)
+{
+    return matrix->broken == DCSR_OK ? DCSR_OK : dcsr_i_fail(matrix->broken, "%s", matrix->broken_message);
+}
+
+/* What can be done before the change's turn. */
+static dcsr_status prepare(dcsr_multi_matrix *matrix, dcsr_i_multi_change *change)
+{
+    if (!is_batch(change)) return DCSR_OK;
+    const uint64_t began = dcsr_i_nanoseconds();
+    dcsr_status status = check_broken(matrix);
+    if (status == DCSR_OK) status = split_now(matrix, &change->batch);
+    add_time(matrix, &matrix->times.splitting, began);
+    return status;
+}
+
+static dcsr_status move_borders(dcsr_multi_matrix *matrix)
+{
+    const uint64_t began = dcsr_i_nanoseconds();
+    dcsr_status status = dcsr_i_multi_move_borders(matrix);
+    add_time(matrix, &matrix->times.balancing, began);
+    return status;
+}
+
+/* Waits for the change that is being applied, and tells what has become of it. Borders that are to move then do so,
+ * unless the next change has been split by them; true: they still are to. If there is no memory for that, it is tried
+ * again later. */
+static bool conclude(dcsr_multi_matrix *matrix, applying *a, bool one_is_prepared)
+{
+    const uint64_t began = dcsr_i_nanoseconds();
+    result r;
+    set_result(&r, finish_split(a, matrix));
+    end_change(matrix, r.status == DCSR_OK);
+    for (const dcsr_i_multi_change *c = a->change; c && r.status == DCSR_OK; c = c->with)
+        matrix->given += c->batch.n;
+    add_time(matrix, &matrix->times.applying, began);
+    const bool uneven = r.status == DCSR_OK && dcsr_i_multi_is_uneven(matrix);
+    if (uneven && !one_is_prepared) move_borders(matrix);
+    tell_result(matrix, a->change, &r);
+    a->change = NULL;
+    return uneven && one_is_prepared;
+}
+
+/* A change that is no batch. */
+static dcsr_status apply_other(dcsr_multi_matrix *matrix, const dcsr_i_multi_change *change)
+{
+    DCSR_TRY(check_broken(matrix));
+    if (change->kind == DCSR_I_REPLACE) return move_borders(matrix);
+    DCSR_TRY(begin_change(matrix));
+    dcsr_status status = defragment(matrix, change->scope);
+    end_change(matrix, status == DCSR_OK);
+    return status;
+}
+
+/* A batch that has been prepared is begun, another change done. */
+static void begin(dcsr_multi_matrix *matrix, applying *a, dcsr_i_multi_change *change, result *prepared)
+{
+    if (prepared->status == DCSR_OK && is_batch(change)) {
+        dcsr_status status = check_broken(matrix);
+        if (status == DCSR_OK) status = begin_change(matrix);
+        if (status == DCSR_OK) {
+            *a = (applying){.change = change};
+            start_split(a, matrix, &change->batch);
+            return;
+        }
+        set_result(prepared, status);
+    } else if (prepared->status == DCSR_OK) {
+        set_result(prepared, apply_other(matrix, change));
+    }
+    tell_result(matrix, change, prepared);
+}
+
+/* One step: a change is prepared, the one before it ends, and it begins. Whether borders are to move behind it. */
+static bool step(dcsr_multi_matrix *matrix, applying *a, dcsr_i_multi_change *next)
+{
+    result prepared = {.status = DCSR_OK};
+    bool uneven = false;
+    if (next) set_result(&prepared, prepare(matrix, next));
+    if (a->change) uneven = conclude(matrix, a, next);
+    if (next) begin(matrix, a, next, &prepared);
+    return uneven && a->change;
 }
 
 static void *work(void *argument)
 {
     dcsr_multi_matrix *matrix = argument;
+    applying a = {.change = NULL};
+    bool uneven = false;
     pthread_mutex_lock(&matrix->lock);
     for (;;) {
-        while (matrix->first ? matrix->first->open : !matrix->stopping)
-            pthread_cond_wait(&matrix->filled, &matrix->lock);
-        if (!matrix->first) break;
-        dcsr_i_multi_change *change = matrix->first;
-        matrix->first = change->next;
-        if (!matrix->first) matrix->last = NULL;
-        /* The next chunks go elsewhere, over another link. */
-        if (change->batch.chunks) matrix->staging = (change->batch.device + 1) % matrix->parts;
-        work_off(matrix, change);
+        /* Where borders are to move, nothing more is split before. */
+        dcsr_i_multi_change *next = uneven ? NULL : take(matrix, a.change);
+        if (!next && !a.change) break;
+        pthread_mutex_unlock(&matrix->lock);
+        const uint64_t began = dcsr_i_nanoseconds();
+        uneven = step(matrix, &a, next);
+        pthread_mutex_lock(&matrix->lock);
+        matrix->busy_nanoseconds += dcsr_i_nanoseconds() - began;
     }
     pthread_mutex_unlock(&matrix->lock);
     return NULL;

@@ -89,12 +89,41 @@ void dcsr_i_exchange_mark_blocks(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_r
     dcsr_i_cuda_launch(stream, mark_blocks, rows->rows, *rows, *cut, bits);
 }
 
+/* ---- Bits as a list ---- */
+
+static __global__ void count_bits(const uint32_t *bits, uint64_t words, uint32_t *counts)
+{
+    for (uint64_t w = dcsr_i_cuda_first(); w < words; w += dcsr_i_cuda_step())
+        counts[w] = (uint32_t)__popc(bits[w]);
+}
+
+void dcsr_i_exchange_count_bits(dcsr_i_cuda_stream *stream, const uint32_t *bits, uint64_t words,
+                                uint32_t *counts)
+{
+    dcsr_i_cuda_launch(stream, count_bits, words, bits, words, counts);
+}
+
+static __global__ void list_bits(const uint32_t *bits, uint64_t words, const uint64_t *before, uint32_t *list)
+{
+    for (uint64_t w = dcsr_i_cuda_first(); w < words; w += dcsr_i_cuda_step()) {
+        uint64_t to = before[w];
+        for (uint32_t left = bits[w]; left; left &= left - 1)
+            list[to++] = (uint32_t)(w * 32 + (unsigned)(__ffs((int)left) - 1));
+    }
+}
+
+void dcsr_i_exchange_list_bits(dcsr_i_cuda_stream *stream, const uint32_t *bits, uint64_t words,
+                               const uint64_t *before, uint32_t *list)
+{
+    dcsr_i_cuda_launch(stream, list_bits, words, bits, words, before, list);
+}
+
 /* ---- Fetching ---- */
 
-/* A lane has an element of each block. */
+/* A lane has an element of each block. The list is gone through from place `first` on, and around. */
 template <class T>
 static __global__ void fetch(dcsr_i_exchange_cut cut, dcsr_i_exchange_parts parts, const uint32_t *list,
-                             uint64_t n, T *x)
+                             uint64_t first, uint64_t n, T *x)
 {
     for (uint64_t w = dcsr_i_cuda_first_warp() * AT_ONCE; w < n; w += dcsr_i_cuda_warp_step() * AT_ONCE) {
         T value[AT_ONCE];
@@ -103,7 +132,9 @@ static __global__ void fetch(dcsr_i_exchange_cut cut, dcsr_i_exchange_parts part
         for (int u = 0; u < AT_ONCE; u++) {
             at[u] = UINT64_MAX;
             if (w + u >= n) continue;
-            const uint64_t block = list[w + u], k = part_of(cut.block, cut.parts, block);
+            const uint64_t place = w + u + first;
+            const uint64_t block = list[place < n ? place : place - n];
+            const uint64_t k = part_of(cut.block, cut.parts, block);
             const uint64_t i = (block - cut.block[k]) * DCSR_I_EXCHANGE_BLOCK + dcsr_i_cuda_lane();
             if (i >= cut.begin[k + 1] - cut.begin[k]) continue;
             at[u] = cut.begin[k] + i;
@@ -117,28 +148,29 @@ static __global__ void fetch(dcsr_i_exchange_cut cut, dcsr_i_exchange_parts part
 
 template <class T>
 static void launch_fetch(dcsr_i_cuda_stream *stream, const dcsr_i_exchange_cut *cut,
-                         const dcsr_i_exchange_parts *parts, const uint32_t *list, uint64_t n, void *x)
+                         const dcsr_i_exchange_parts *parts, const uint32_t *list, uint64_t first, uint64_t n,
+                         void *x)
 {
-    dcsr_i_cuda_launch_warps(stream, fetch<T>, (n + AT_ONCE - 1) / AT_ONCE, *cut, *parts, list, n,
+    dcsr_i_cuda_launch_warps(stream, fetch<T>, (n + AT_ONCE - 1) / AT_ONCE, *cut, *parts, list, first, n,
                              static_cast<T *>(x));
 }
 
 void dcsr_i_exchange_fetch(dcsr_i_cuda_stream *stream, const dcsr_i_exchange_cut *cut,
-                           const dcsr_i_exchange_parts *parts, const uint32_t *list, uint64_t n, void *x,
-                           size_t size)
+                           const dcsr_i_exchange_parts *parts, const uint32_t *list, uint64_t first,
+                           uint64_t n, void *x, size_t size)
 {
     switch (size) {
     case 1:
-        launch_fetch<uint8_t>(stream, cut, parts, list, n, x);
+        launch_fetch<uint8_t>(stream, cut, parts, list, first, n, x);
         break;
     case 2:
-        launch_fetch<uint16_t>(stream, cut, parts, list, n, x);
+        launch_fetch<uint16_t>(stream, cut, parts, list, first, n, x);
         break;
     case 4:
-        launch_fetch<uint32_t>(stream, cut, parts, list, n, x);
+        launch_fetch<uint32_t>(stream, cut, parts, list, first, n, x);
         break;
     default:
-        launch_fetch<uint64_t>(stream, cut, parts, list, n, x);
+        launch_fetch<uint64_t>(stream, cut, parts, list, first, n, x);
     }
 }
 

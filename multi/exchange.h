@@ -47,10 +47,16 @@ void dcsr_i_exchange_mark_pages(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_ro
 /* Sets the bits of the blocks in which a row has an entry. */
 void dcsr_i_exchange_mark_blocks(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
                                  const dcsr_i_exchange_cut *cut, uint32_t *bits);
-/* Copies n blocks, elements of `size` bytes, from the parts to their places in x. */
+/* How many bits are set in each word; and their numbers, ascending, where those of a word begin at before[word]. */
+void dcsr_i_exchange_count_bits(dcsr_i_cuda_stream *stream, const uint32_t *bits, uint64_t words,
+                                uint32_t *counts);
+void dcsr_i_exchange_list_bits(dcsr_i_cuda_stream *stream, const uint32_t *bits, uint64_t words,
+                               const uint64_t *before, uint32_t *list);
+/* Copies the n blocks of a list, from place `first` on and around, from the parts to their places in x: elements of
+ * `size` bytes. */
 void dcsr_i_exchange_fetch(dcsr_i_cuda_stream *stream, const dcsr_i_exchange_cut *cut,
-                           const dcsr_i_exchange_parts *parts, const uint32_t *list, uint64_t n, void *x,
-                           size_t size);
+                           const dcsr_i_exchange_parts *parts, const uint32_t *list, uint64_t first,
+                           uint64_t n, void *x, size_t size);
 
 /* Events with times, and the milliseconds from one to another, once both have been: 0 if CUDA does not say. Made for a
  * stream; failures are noted there. */

@@ -8,6 +8,7 @@
 #include "dcsr/base/mapping.h"
 #include "dcsr/base/runtime.h"
 #include "dcsr/base/threads.h"
+#include "dcsr/device/prim_cuda.h"
 #include "dcsr/vector/vector_cuda.h"
 #include "dcsr/vector/vector_data.h"
 #include "dcsr/view/view_data.h"
@@ -34,7 +35,7 @@ typedef struct device_part {
     dcsr_i_cuda_spmv_range range[RANGES];
     dcsr_i_mapping gathered; /* all of x */
     uint32_t *list;          /* the blocks that are fetched, in its memory */
-    uint64_t listed;
+    uint64_t listed, first;  /* how many; where a product begins with them */
     hull looks_at[DCSR_MAX_DEVICES];
     uint64_t bytes; /* of others that a product fetches */
 } device_part;
@@ -105,60 +106,83 @@ static dcsr_status make_room(device_part *p, const dcsr_i_exchange *e, hull h)
     return dcsr_i_mapping_populate(&p->gathered, h.begin * e->size, (h.end - h.begin) * e->size);
 }
 
-/* Blocks of the bits as a list, which has room for them, and as hulls; memory of `gathered` for them. */
-static dcsr_status list_bits(uint32_t *list, device_part *p, const dcsr_i_exchange *e, const uint32_t *bits,
-                             uint64_t mine)
+/* What the bits of part k's blocks come to: how many there are, from the first to the last, and runs of them, for which
+ * `gathered` gets memory. A run goes on over what is less than the memory that is mapped at a time. */
+static dcsr_status look_at(hull *run, device_part *p, const dcsr_i_exchange *e, const uint32_t *bits,
+                           uint64_t k, uint64_t *blocks)
+{
+    enum { GAP = 2 << 20 };
+    const uint64_t first = e->cut.block[k], end = e->cut.block[k + 1];
+    hull *all = &p->looks_at[k];
+    *blocks = 0;
+    *all = (hull){0};
+    for (uint64_t w = first / 32; w * 32 < end; w++) {
+        uint32_t word = bits[w];
+        if (w * 32 < first) word &= UINT32_MAX << (first - w * 32);
+        if (w * 32 + 32 > end) word &= UINT32_MAX >> (w * 32 + 32 - end);
+        if (!word) continue;
+        const uint64_t low = w * 32 + (unsigned)__builtin_ctz(word),
+                       behind = w * 32 + 32 - (unsigned)__builtin_clz(word);
+        hull h = {e->cut.begin[k] + (low - first) * DCSR_I_EXCHANGE_BLOCK,
+                  e->cut.begin[k] + (behind - first) * DCSR_I_EXCHANGE_BLOCK};
+        if (h.end > e->cut.begin[k + 1]) h.end = e->cut.begin[k + 1];
+        *blocks += (unsigned)__builtin_popcount(word);
+        if (all->begin == all->end) all->begin = h.begin;
+        all->end = h.end;
+        if (run->begin == run->end) *run = h;
+        if ((h.begin - run->end) * e->size > GAP && h.begin > run->end) {
+            DCSR_TRY(make_room(p, e, *run));
+            *run = h;
+        }
+        run->end = h.end;
+    }
+    return DCSR_OK;
+}
+
+/* The blocks of all parts: where the list begins with those of the next part, so that all links are in use. */
+static dcsr_status look_at_all(device_part *p, const dcsr_i_exchange *e, const uint32_t *bits, uint64_t mine)
 {
     hull run = {0};
-    p->listed = p->bytes = 0;
-    for (uint64_t i = 1; i <= e->cut.parts; i++) {
-        const uint64_t k = (mine + i) % e->cut.parts; /* the next part first, so that all links are in use */
-        hull *h = &p->looks_at[k];
-        *h = (hull){0};
-        for (uint64_t block = e->cut.block[k]; block < e->cut.block[k + 1]; block++) {
-            if (!(bits[block / 32] >> (block & 31) & 1)) continue;
-            const uint64_t begin = e->cut.begin[k] + (block - e->cut.block[k]) * DCSR_I_EXCHANGE_BLOCK;
-            uint64_t end = begin + DCSR_I_EXCHANGE_BLOCK;
-            if (end > e->cut.begin[k + 1]) end = e->cut.begin[k + 1];
-            list[p->listed++] = (uint32_t)block;
-            if (h->begin == h->end) h->begin = begin;
-            h->end = end;
-            if (k != mine && e->peers) p->bytes += (end - begin) * e->size;
-            if (run.end != begin) {
-                DCSR_TRY(make_room(p, e, run));
-                run.begin = begin;
-            }
-            run.end = end;
-        }
-        if (e->peers) continue;
-        DCSR_TRY(make_room(p, e, *h)); /* it is copied as a whole */
-        if (k != mine) p->bytes += (h->end - h->begin) * e->size;
+    p->listed = p->bytes = p->first = 0;
+    for (uint64_t k = 0; k < e->cut.parts; k++) {
+        const hull *h = &p->looks_at[k];
+        uint64_t blocks;
+        DCSR_TRY(look_at(&run, p, e, bits, k, &blocks));
+        p->listed += blocks;
+        if (k == mine) p->first = p->listed;
+        if (!e->peers) DCSR_TRY(make_room(p, e, *h)); /* it is copied as a whole */
+        if (k == mine || !blocks) continue;
+        const uint64_t behind = (h->end - e->cut.begin[k]) % DCSR_I_EXCHANGE_BLOCK,
+                       missing = behind ? DCSR_I_EXCHANGE_BLOCK - behind : 0;
+        p->bytes += (e->peers ? blocks * DCSR_I_EXCHANGE_BLOCK - missing : h->end - h->begin) * e->size;
     }
+    if (p->first == p->listed) p->first = 0;
     return make_room(p, e, run);
 }
 
-/* The list, from the bits on the device. */
+/* The list is made on the device, the rest of the bits here: one wait. */
 static dcsr_status make_list(device_part *p, const dcsr_i_exchange *e, const uint32_t *bits, uint64_t mine)
 {
-    const uint64_t blocks = e->cut.block[e->cut.parts], words = (blocks + 31) / 32;
+    const uint64_t words = (e->cut.block[e->cut.parts] + 31) / 32;
     dcsr_context *context = dcsr_i_multi_context(e->devices, mine);
     uint32_t *here = dcsr_i_alloc(context, DCSR_I_SCRATCH, words, sizeof *here),
-             *list = here ? dcsr_i_alloc(context, DCSR_I_SCRATCH, blocks, sizeof *list) : NULL;
-    dcsr_status status = list ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+             *counts = here ? dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, words, sizeof *counts) : NULL;
+    uint64_t *before =
+        counts ? dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, words + 1, sizeof *before) : NULL;
+    dcsr_status status = before ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
-        dcsr_i_cuda_copy(p->stream, here, bits, words * sizeof *here);
-        status = dcsr_i_cuda_wait(p->stream, doing);
+        dcsr_i_exchange_count_bits(p->stream, bits, words, counts);
+        status = dcsr_i_cuda_scan_u32(p->stream, counts, before, words);
     }
-    if (status == DCSR_OK) status = list_bits(list, p, e, here, mine);
+    if (status == DCSR_OK) status = dcsr_i_cuda_read_back(p->stream, here, bits, words * sizeof *here, doing);
+    if (status == DCSR_OK) status = look_at_all(p, e, here, mine);
     if (status == DCSR_OK) {
-        p->list = dcsr_i_cuda_alloc(p->stream, DCSR_I_MATRIX, p->listed, sizeof *list);
+        p->list = dcsr_i_cuda_alloc(p->stream, DCSR_I_MATRIX, p->listed, sizeof *p->list);
         if (!p->list) status = DCSR_ERROR_OUT_OF_MEMORY;
     }
-    if (status == DCSR_OK) {
-        dcsr_i_cuda_copy(p->stream, p->list, list, p->listed * sizeof *list);
-        status = dcsr_i_cuda_wait(p->stream, doing);
-    }
-    dcsr_i_free(context, DCSR_I_SCRATCH, list, blocks, sizeof *list);
+    if (status == DCSR_OK) dcsr_i_exchange_list_bits(p->stream, bits, words, before, p->list);
+    dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, before, words + 1, sizeof *before);
+    dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, counts, words, sizeof *counts);
     dcsr_i_free(context, DCSR_I_SCRATCH, here, words, sizeof *here);
     return status;
 }
@@ -290,7 +314,8 @@ static void put_fetch(const product *s, uint64_t k)
     const device_part *p = &e->part[k];
     if (!p->listed) return;
     if (e->peers) {
-        dcsr_i_exchange_fetch(p->fetching, &e->cut, &s->x, p->list, p->listed, p->gathered.start, e->size);
+        dcsr_i_exchange_fetch(p->fetching, &e->cut, &s->x, p->list, p->first, p->listed, p->gathered.start,
+                              e->size);
         return;
     }
     for (uint64_t owner = 0; owner < e->cut.parts; owner++) {

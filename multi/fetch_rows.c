@@ -120,7 +120,7 @@ static void copy(fetching *f, int threads)
 }
 
 static dcsr_status (*const fetch_on_gpus)(dcsr_matrix **, dcsr_context *, dcsr_multi_view *,
-                                          const dcsr_i_wanted_rows *, uint64_t, uint64_t, uint64_t,
+                                          const dcsr_i_wanted_rows *, const dcsr_matrix_options *, uint64_t,
                                           uint64_t *) = DCSR_I_IN_CUDA(dcsr_i_cuda_fetch_rows);
 
 bool dcsr_i_multi_goes_by_gpus(const dcsr_multi_view *view)
@@ -141,7 +141,7 @@ dcsr_status dcsr_i_multi_fetch_rows(dcsr_matrix **fetched, dcsr_context *context
     *fetched = NULL;
     DCSR_TRY(dcsr_view_get_shape(view->part[0], &shape));
     if (context->cuda && !options && dcsr_i_multi_goes_by_gpus(view))
-        return fetch_on_gpus(fetched, context, view, wanted, 0, shape.cols, mine, bytes);
+        return fetch_on_gpus(fetched, context, view, wanted, NULL, mine, bytes);
     if (!f.wanted.list) f.wanted.n = f.wanted.end - f.wanted.begin;
     /* What a row holds more than once is combined, or kept, as where it comes from. */
     const dcsr_matrix_options alike = {.policy = shape.policy};

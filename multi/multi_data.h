@@ -2,8 +2,9 @@
  *
  *      caller                       queue                  coordinator, a thread of the matrix
  *      split by owner and packed -> change, change, ... --> hold the version; have the parts' queues apply their
- *      into the last that waits                            shares, all or none; let go of it: the next version
- *      (split.c)                                           (coordinator.c); move borders (balance.c)
+ *      into the last that waits                            shares, all or none, and split the next change meanwhile;
+ *      (split.c)                                           let go of it: the next version (coordinator.c); move
+ *                                                          borders (balance.c)
  *
  * The coordinator alone changes what the parts hold. So while it changes nothing, their current versions together are
  * the matrix's version; while it does, that is what it holds. Both are asked under the lock. */
@@ -21,9 +22,11 @@ typedef struct dcsr_i_split {
     uint64_t n, calls;       /* entries, and the calls that gave them */
     size_t entry_bytes;
     dcsr_i_operation *operation[DCSR_MAX_DEVICES]; /* NULL once a part has taken it */
-    uint64_t device;                               /* which has the chunks */
-    dcsr_i_operation *chunks, *last_chunk;         /* linked by `next`; NULL: none */
+    dcsr_i_operation *chunks, *last_chunk;         /* linked by `next`, on any of the devices; NULL: none */
 } dcsr_i_split;
+
+/* The most entries of chunks that are applied together, for each device. */
+enum { DCSR_I_JOINED_BY_GPU = 1 << 22 };
 
 /* A requested change. */
 typedef struct dcsr_i_multi_change {
@@ -33,7 +36,15 @@ typedef struct dcsr_i_multi_change {
     bool open; /* its batch is being packed */
     dcsr_i_split batch;
     dcsr_i_operation *operation; /* for tickets: what becomes of it */
+    struct dcsr_i_multi_change
+        *with; /* the next one whose chunks were put behind its own when it was taken */
 } dcsr_i_multi_change;
+
+/* Nanoseconds that the coordinator has spent: splitting, waiting for the parts to apply their shares, moving borders.
+ * What it splits meanwhile counts as splitting. */
+typedef struct dcsr_i_multi_times {
+    uint64_t splitting, applying, balancing;
+} dcsr_i_multi_times;
 
 struct dcsr_multi_matrix {
     dcsr_i_member member; /* of home */
@@ -59,10 +70,12 @@ struct dcsr_multi_matrix {
     dcsr_matrix *part[DCSR_MAX_DEVICES];
     dcsr_i_borders *row_borders, *col_borders; /* the same for a square matrix */
     uint64_t version, balances;
-    uint64_t staging; /* the device on which chunks are staged now */
+    uint64_t staging,
+        staged; /* the device on which chunks are staged now; entries there since the last change */
     bool changing;
     dcsr_i_held_version *held[DCSR_MAX_DEVICES]; /* the version, while changing */
-    uint64_t batches, inserted, removed, busy_nanoseconds;
+    uint64_t batches, inserted, removed, changes, busy_nanoseconds;
+    dcsr_i_multi_times times;
     uint64_t given; /* entries since borders were last looked at; the coordinator's */
 
     /* A device has failed when others had published a change: there are no further changes; the version before is held
@@ -81,6 +94,9 @@ dcsr_status dcsr_i_multi_matrix_of_parts(dcsr_multi_matrix **matrix, dcsr_multi 
 dcsr_status dcsr_i_multi_matrix_check(const dcsr_multi_matrix *matrix);
 /* Until all that is queued now has been applied, or has failed. */
 void dcsr_i_multi_wait(dcsr_multi_matrix *matrix);
+
+/* What is staged next goes to the next device, over its own link. With the lock. */
+void dcsr_i_multi_stage_elsewhere(dcsr_multi_matrix *matrix);
 
 /* ---- split.c ---- */
 /* A split without entries, for those of the call, at the borders of today. With the lock. */

@@ -34,14 +34,14 @@ static void release(dcsr_multi_matrix *matrix)
     dcsr_i_multi_release(devices);
 }
 
-/* The most entries of batches that are applied together: if they are packed; for each GPU of chunks, as a version costs
- * one about as much as so many do. The largest batch that is packed for GPUs: as change.c has it. */
+/* The most entries of batches that are applied together if they are packed. The largest batch that is packed for GPUs:
+ * as change.c has it. Once so many are staged on a GPU the next go to the one behind it. */
 #ifdef DCSR_SIMT
-enum { PACKED_ENTRIES = 512 };
+enum { PACKED_ENTRIES = 512, STAGED_ENTRIES = 1024 };
 #else
-enum { PACKED_ENTRIES = 32768 };
+enum { PACKED_ENTRIES = 32768, STAGED_ENTRIES = 1 << 20 };
 #endif
-enum { JOINED_ENTRIES = 1 << 20, JOINED_BY_GPU = 1 << 22 };
+enum { JOINED_ENTRIES = 1 << 20 };
 
 static const dcsr_matrix_options defaults;
 
@@ -249,7 +249,8 @@ static bool is_staged(const dcsr_multi_matrix *matrix, const dcsr_i_entries *e)
 }
 
 /* The last change, if it waits and these entries can be applied with it; else NULL. What comes from arrays on a device
- * stands alone, as what is wrong with it is found later. With the lock. */
+ * stands alone, as what is wrong with it is found later: then others may be put behind it (coordinator.c). With the
+ * lock. */
 static dcsr_i_multi_change *joinable(const dcsr_multi_matrix *matrix, const dcsr_i_entries *e,
                                      const dcsr_i_operation *chunk)
 {
@@ -260,11 +261,8 @@ static dcsr_i_multi_change *joinable(const dcsr_multi_matrix *matrix, const dcsr
         const bool fits = batch->n + e->n <= JOINED_ENTRIES;
         return fits && batch->borders == matrix->row_borders ? last : NULL;
     }
-    const bool fits = batch->n + e->n <= matrix->parts * JOINED_BY_GPU;
-    return fits && !e->on_device && batch->chunks && !batch->last_chunk->batch.arrival.packed &&
-                   batch->last_chunk->context == chunk->context
-               ? last
-               : NULL;
+    const bool fits = batch->n + e->n <= matrix->parts * DCSR_I_JOINED_BY_GPU;
+    return fits && !e->on_device && batch->chunks && !batch->last_chunk->batch.arrival.packed ? last : NULL;
 }
 
 /* The entries of one call more for a change that waits; a ticket reports its failure, and a caller that asked for none
@@ -343,8 +341,14 @@ static dcsr_status stage(dcsr_i_operation **chunk, dcsr_multi_matrix *matrix, ui
 
 static void (*const drop_chunk)(dcsr_i_operation *) = DCSR_I_IN_CUDA(dcsr_i_cuda_split_drop);
 
+void dcsr_i_multi_stage_elsewhere(dcsr_multi_matrix *matrix)
+{
+    matrix->staging = (matrix->staging + 1) % matrix->parts;
+    matrix->staged = 0;
+}
+
 /* A change with one chunk, which it takes. With the lock. */
-static dcsr_status queue_chunk_alone(dcsr_multi_matrix *matrix, const dcsr_i_entries *e, uint64_t k,
+static dcsr_status queue_chunk_alone(dcsr_multi_matrix *matrix, const dcsr_i_entries *e,
                                      dcsr_i_operation *chunk, dcsr_ticket **ticket)
 {
     dcsr_i_multi_change *change = change_create(matrix, e->kind);
@@ -352,12 +356,8 @@ static dcsr_status queue_chunk_alone(dcsr_multi_matrix *matrix, const dcsr_i_ent
         drop_chunk(chunk);
         return DCSR_ERROR_OUT_OF_MEMORY;
     }
-    change->batch = (dcsr_i_split){.n = e->n,
-                                   .calls = 1,
-                                   .entry_bytes = chunk->batch.entry_bytes,
-                                   .device = k,
-                                   .chunks = chunk,
-                                   .last_chunk = chunk};
+    change->batch = (dcsr_i_split){
+        .n = e->n, .calls = 1, .entry_bytes = chunk->batch.entry_bytes, .chunks = chunk, .last_chunk = chunk};
     return submit(matrix, change, ticket);
 }
 
@@ -377,9 +377,10 @@ static dcsr_status queue_chunk(dcsr_multi_matrix *matrix, uint64_t k, const dcsr
                                dcsr_ticket **ticket)
 {
     dcsr_i_operation *chunk = NULL;
+    if (!e->on_device && (matrix->staged += e->n) >= STAGED_ENTRIES) dcsr_i_multi_stage_elsewhere(matrix);
     DCSR_TRY(stage(&chunk, matrix, k, e));
     dcsr_i_multi_change *last = joinable(matrix, e, chunk);
-    if (!last) return queue_chunk_alone(matrix, e, k, chunk, ticket);
+    if (!last) return queue_chunk_alone(matrix, e, chunk, ticket);
     dcsr_status status = join_chunk(matrix, last, chunk, ticket);
     if (status != DCSR_OK) drop_chunk(chunk);
     return status;
@@ -558,6 +559,10 @@ dcsr_status dcsr_multi_matrix_get_info(dcsr_multi_matrix *matrix, dcsr_multi_mat
     for (uint64_t k = 0; k < matrix->parts; k++) dcsr_i_matrix_retain(part[k] = matrix->part[k]);
     memcpy(info->border, matrix->row_borders->begin, sizeof info->border);
     info->balances = matrix->balances;
+    info->changes = matrix->changes;
+    info->splitting_seconds = (double)matrix->times.splitting * 1e-9;
+    info->applying_seconds = (double)matrix->times.applying * 1e-9;
+    info->balancing_seconds = (double)matrix->times.balancing * 1e-9;
     whole.version = matrix->version;
     whole.pending_bytes = matrix->pending_bytes;
     whole.batches = matrix->batches;

@@ -4,22 +4,18 @@
  *      borders         where T_0, T_1, ... together have equally many entries before a row, by bisection
  *      each device     row c of B = row c of T_0, of T_1, ..., behind one another: columns ascend with the devices
  *
- * On GPUs each device counts the entries of its columns instead; then each fetches the columns of A that are its rows
- * of B, from GPU to GPU, and transposes these. */
+ * On GPUs arrays take the place of the matrices T, and rows of them go from GPU to GPU (multi_transpose_cuda.c). */
 #include "dcsr/view/view_data.h"
 #include "multi/fetch_rows_cuda.h"
 #include "multi/multi_data.h"
 #include "multi/multi_operation.h"
-#include <dcsr/mxv.h>
 #include <dcsr/transpose.h>
 
 typedef struct transposing {
     dcsr_multi_view *A;
-    dcsr_matrix *matrix[DCSR_MAX_DEVICES]; /* T_k; on GPUs the columns that are fetched */
+    dcsr_matrix *matrix[DCSR_MAX_DEVICES]; /* T_k */
     dcsr_view *view[DCSR_MAX_DEVICES];
     dcsr_csr csr[DCSR_MAX_DEVICES];
-    uint32_t *counts;        /* on GPUs: entries of each column, of device 0, of device 1, ... */
-    uint64_t *before;        /* and those before each column of A */
     dcsr_i_borders *borders; /* of B */
     dcsr_matrix *part[DCSR_MAX_DEVICES];
     dcsr_i_multi_cost cost;
@@ -77,79 +73,6 @@ static dcsr_status join_part(void *user, uint64_t k)
     return status;
 }
 
-/* ---- On GPUs ---- */
-
-static dcsr_status (*const fetch_columns)(dcsr_matrix **, dcsr_context *, dcsr_multi_view *,
-                                          const dcsr_i_wanted_rows *, uint64_t, uint64_t, uint64_t,
-                                          uint64_t *) = DCSR_I_IN_CUDA(dcsr_i_cuda_fetch_rows);
-
-static dcsr_status count_columns(void *user, uint64_t k)
-{
-    transposing *t = user;
-    const uint32_t one = 1, none = 0;
-    dcsr_vector *ones = NULL, *found = NULL;
-    dcsr_view_shape shape;
-    DCSR_TRY(dcsr_view_get_shape(t->A->part[k], &shape));
-    dcsr_status status = dcsr_vector_create(&ones, shape.context, DCSR_UINT32, shape.rows);
-    if (status == DCSR_OK) status = dcsr_vector_fill(ones, &one);
-    if (status == DCSR_OK) status = dcsr_vector_create(&found, shape.context, DCSR_UINT32, shape.cols);
-    if (status == DCSR_OK)
-        status = dcsr_vxm(found, NULL, NULL, dcsr_semiring_of(DCSR_PLUS_PAIR, DCSR_UINT32), ones,
-                          t->A->part[k], &(dcsr_desc){.direction = DCSR_DIRECTION_PUSH});
-    if (status == DCSR_OK) status = dcsr_vector_to_array(found, &none, t->counts + k * shape.cols);
-    dcsr_vector_destroy(ones);
-    dcsr_vector_destroy(found);
-    return status;
-}
-
-static uint64_t counted_before(const void *of, uint64_t row)
-{
-    const transposing *t = of;
-    return t->before[row];
-}
-
-static dcsr_status transpose_columns(void *user, uint64_t k)
-{
-    transposing *t = user;
-    const uint64_t begin = t->borders->begin[k], end = t->borders->begin[k + 1],
-                   rows = dcsr_i_borders_end(t->A->rows);
-    const dcsr_i_wanted_rows all = {.end = rows};
-    dcsr_context *context = dcsr_i_multi_context(t->A->devices, k);
-    dcsr_view_shape shape;
-    DCSR_TRY(dcsr_view_get_shape(t->A->part[k], &shape));
-    const uint64_t began = dcsr_i_nanoseconds();
-    DCSR_TRY(fetch_columns(&t->matrix[k], context, t->A, &all, begin, end, k, &t->cost.bytes[k]));
-    t->cost.waited[k] = dcsr_i_nanoseconds() - began;
-    DCSR_TRY(dcsr_view_create(&t->view[k], t->matrix[k], DCSR_LAYOUT_SEGMENTS, 0));
-    DCSR_TRY(dcsr_matrix_create(&t->part[k], context, shape.type, end - begin, rows, NULL));
-    return dcsr_matrix_transpose(t->part[k], NULL, NULL, t->view[k], NULL);
-}
-
-static dcsr_status transpose_on_gpus(transposing *t, dcsr_multi_matrix **B, dcsr_type type)
-{
-    const uint64_t parts = t->A->rows->parts, cols = dcsr_i_borders_end(t->A->cols);
-    dcsr_context *home = dcsr_i_multi_home(t->A->devices);
-    t->counts = dcsr_i_alloc(home, DCSR_I_SCRATCH, parts * cols, sizeof *t->counts);
-    t->before = t->counts ? dcsr_i_alloc(home, DCSR_I_SCRATCH, cols + 1, sizeof *t->before) : NULL;
-    dcsr_status status =
-        t->before ? dcsr_multi_run(t->A->devices, count_columns, t) : DCSR_ERROR_OUT_OF_MEMORY;
-    if (status == DCSR_OK) {
-        t->before[0] = 0;
-        for (uint64_t c = 0; c < cols; c++) {
-            t->before[c + 1] = t->before[c];
-            for (uint64_t k = 0; k < parts; k++) t->before[c + 1] += t->counts[k * cols + c];
-        }
-        t->borders = dcsr_i_borders_by_entries(t->A->devices, cols, counted_before, t);
-        if (!t->borders) status = DCSR_ERROR_OUT_OF_MEMORY;
-    }
-    dcsr_i_free(home, DCSR_I_SCRATCH, t->before, cols + 1, sizeof *t->before);
-    dcsr_i_free(home, DCSR_I_SCRATCH, t->counts, parts * cols, sizeof *t->counts);
-    if (status == DCSR_OK) status = dcsr_multi_run(t->A->devices, transpose_columns, t);
-    if (status != DCSR_OK) return status;
-    return dcsr_i_multi_matrix_of_parts(B, t->A->devices, t->borders, dcsr_i_borders_end(t->A->rows), type,
-                                        t->part);
-}
-
 /* ---- Anywhere ---- */
 
 static dcsr_status transpose_alone(void *user, uint64_t k)
@@ -161,6 +84,10 @@ static dcsr_status transpose_alone(void *user, uint64_t k)
     return dcsr_matrix_transpose(t->part[k], NULL, NULL, t->A->part[k], NULL);
 }
 
+static dcsr_status (*const transpose_on_gpus)(dcsr_matrix **, dcsr_i_borders **, dcsr_multi_view *,
+                                              dcsr_i_multi_cost *) =
+    DCSR_I_IN_CUDA(dcsr_i_cuda_multi_transpose);
+
 static dcsr_status transpose(transposing *t, dcsr_multi_matrix **B)
 {
     dcsr_view_shape shape;
@@ -171,7 +98,11 @@ static dcsr_status transpose(transposing *t, dcsr_multi_matrix **B)
         DCSR_TRY(dcsr_multi_run(t->A->devices, transpose_alone, t));
         return dcsr_i_multi_matrix_of_parts(B, t->A->devices, t->borders, shape.rows, shape.type, t->part);
     }
-    if (fetch_columns && dcsr_i_multi_goes_by_gpus(t->A)) return transpose_on_gpus(t, B, shape.type);
+    if (dcsr_i_multi_goes_by_gpus(t->A)) {
+        DCSR_TRY(transpose_on_gpus(t->part, &t->borders, t->A, &t->cost));
+        return dcsr_i_multi_matrix_of_parts(B, t->A->devices, t->borders, dcsr_i_borders_end(t->A->rows),
+                                            shape.type, t->part);
+    }
     DCSR_TRY(dcsr_multi_run(t->A->devices, transpose_part, t));
     t->borders = dcsr_i_borders_by_entries(t->A->devices, t->csr[0].rows, entries_before, t);
     if (!t->borders) return DCSR_ERROR_OUT_OF_MEMORY;

@@ -35,3 +35,10 @@ void dcsr_i_cuda_split_pack(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch 
 {
     dcsr_i_cuda_launch(stream, pack, batch->n, *batch, owner, number, keys, words);
 }
+
+bool dcsr_i_cuda_split_has_been(void *event)
+{
+    if (cudaEventQuery(static_cast<cudaEvent_t>(event)) == cudaSuccess) return true;
+    cudaGetLastError(); /* "not ready" is no error, and what is one is found where it is waited for */
+    return false;
+}

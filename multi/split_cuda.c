@@ -1,57 +1,141 @@
-/* split_cuda.c: splitting the chunks of a change on the GPU that has them, and bringing each owner its share. */
+/* split_cuda.c: splitting the chunks of a change on the GPUs that have them, and bringing each owner its shares.
+ *
+ * Chunks that follow one another on one device are a group, which that device splits at once; where entries have no
+ * values the order of calls does not matter, and all that a device has are one group. All groups are put on their
+ * devices' streams before any is waited for; then the same with what each owner copies of them. So the coordinator
+ * waits twice, whatever the numbers of groups and owners. A share has what the groups have for it in their order.
+ * Streams of several devices are held at once: kernels are launched on the one that was borrowed last, whose device is
+ * the thread's current one, and streams are given back in the reverse order. */
 #include "multi/split_cuda.h"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/store/cuda/stage_cuda.h"
 
 static const char doing[] = "splitting a batch";
 
-/* What splitting takes on the device of the chunks. */
-typedef struct splitting {
+/* Chunks on one device, and what splitting takes there. */
+typedef struct group {
+    dcsr_context *context;
+    const dcsr_i_operation *chunk; /* the first of `chunks` */
+    uint64_t chunks;
     dcsr_i_cuda_stream *stream;
     dcsr_i_cuda_batch batch;
-    uint64_t *whole, *whole_words; /* keys of the whole matrix, all chunks */
+    uint64_t *block;               /* all of the following: */
+    uint64_t *whole, *whole_words; /* keys of the whole matrix, of several chunks */
     uint32_t *owner, *owner_spare, *number, *number_spare;
     uint64_t *keys, *words, *begins; /* by owner; where those of each begin */
     uint64_t first[DCSR_MAX_DEVICES + 1];
+} group;
+
+typedef struct splitting {
+    const dcsr_multi_matrix *matrix;
+    dcsr_i_split *split;
+    bool values;
+    group *group;
+    uint64_t groups;
+    dcsr_i_cuda_stream *stream[DCSR_MAX_DEVICES]; /* of owners: what they copy */
 } splitting;
 
-static void *take(const splitting *s, uint64_t n, size_t size)
+static uint64_t device_of(const splitting *s, const dcsr_context *context)
 {
-    return dcsr_i_cuda_alloc(s->stream, DCSR_I_SCRATCH, n, size);
+    uint64_t k = 0;
+    while (k + 1 < s->matrix->parts && dcsr_i_multi_context(s->matrix->devices, k) != context) k++;
+    return k;
 }
 
-static dcsr_status open_splitting(splitting *s, bool values)
+/* ---- Groups ---- */
+
+static uint64_t count_groups(const dcsr_i_operation *chunk)
 {
-    const uint64_t n = s->batch.n, n_words = values ? n : 0;
-    const bool taken =
-        (s->whole = take(s, n, sizeof *s->whole)) && (s->whole_words = take(s, n_words, sizeof *s->words)) &&
-        (s->owner = take(s, n, sizeof *s->owner)) && (s->owner_spare = take(s, n, sizeof *s->owner)) &&
-        (s->number = take(s, n, sizeof *s->number)) && (s->number_spare = take(s, n, sizeof *s->number)) &&
-        (s->keys = take(s, n, sizeof *s->keys)) && (s->words = take(s, n_words, sizeof *s->words)) &&
-        (s->begins = take(s, s->batch.parts + 1, sizeof *s->begins));
-    s->batch.keys = s->whole;
-    s->batch.words = values ? s->whole_words : NULL;
-    return taken ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    uint64_t count = 0;
+    for (const dcsr_context *last = NULL; chunk; last = chunk->context, chunk = chunk->next)
+        count += chunk->context != last;
+    return count;
 }
 
-static void give(const splitting *s, void *block, uint64_t n, size_t size)
+/* Puts the chunks of each device behind one another. */
+static void sort_by_device(splitting *s)
 {
-    dcsr_i_cuda_free(s->stream, DCSR_I_SCRATCH, block, n, size);
+    dcsr_i_split *split = s->split;
+    dcsr_i_operation *all = split->chunks, **link = &split->chunks;
+    for (uint64_t k = 0; k < s->matrix->parts; k++) {
+        const dcsr_context *context = dcsr_i_multi_context(s->matrix->devices, k);
+        for (dcsr_i_operation **from = &all; *from;) {
+            dcsr_i_operation *chunk = *from;
+            if (chunk->context != context) {
+                from = &chunk->next;
+                continue;
+            }
+            *from = chunk->next;
+            chunk->next = NULL;
+            *link = split->last_chunk = chunk;
+            link = &chunk->next;
+        }
+    }
 }
 
-static void close_splitting(const splitting *s, bool values)
+static dcsr_status make_groups(splitting *s)
 {
-    const uint64_t n = s->batch.n, n_words = values ? n : 0;
-    give(s, s->whole, n, sizeof *s->whole);
-    give(s, s->whole_words, n_words, sizeof *s->words);
-    give(s, s->owner, n, sizeof *s->owner);
-    give(s, s->owner_spare, n, sizeof *s->owner);
-    give(s, s->number, n, sizeof *s->number);
-    give(s, s->number_spare, n, sizeof *s->number);
-    give(s, s->keys, n, sizeof *s->keys);
-    give(s, s->words, n_words, sizeof *s->words);
-    give(s, s->begins, s->batch.parts + 1, sizeof *s->begins);
+    const dcsr_i_split *split = s->split;
+    if (!s->values) sort_by_device(s);
+    const uint64_t count = count_groups(split->chunks);
+    s->group = dcsr_i_calloc(s->matrix->home, DCSR_I_SCRATCH, count, sizeof *s->group);
+    if (!s->group) return DCSR_ERROR_OUT_OF_MEMORY;
+    s->groups = count;
+    group *g = s->group - 1;
+    const dcsr_context *last = NULL;
+    for (const dcsr_i_operation *chunk = split->chunks; chunk; chunk = chunk->next) {
+        if (chunk->context != last) {
+            *++g = (group){.context = chunk->context,
+                           .chunk = chunk,
+                           .batch = {.column_bits = (uint32_t)chunk->batch.column_bits,
+                                     .parts = (uint32_t)split->borders->parts}};
+            memcpy(g->batch.begin, split->borders->begin, sizeof g->batch.begin);
+            last = chunk->context;
+        }
+        g->chunks++;
+        g->batch.n += chunk->batch.n;
+    }
+    return DCSR_OK;
 }
+
+/* One chunk is split where it is. */
+static uint64_t gathered(const group *g)
+{
+    return g->chunks > 1 ? g->batch.n : 0;
+}
+
+/* Everything is in one block: first what is of 8 bytes. */
+static uint64_t words_of(const group *g, bool values)
+{
+    const uint64_t n = g->batch.n;
+    return (gathered(g) + n) * (values ? 2 : 1) + g->batch.parts + 1 + 2 * n;
+}
+
+static dcsr_status open_group(group *g, bool values)
+{
+    const uint64_t n = g->batch.n, n_whole = gathered(g);
+    g->block = dcsr_i_cuda_alloc(g->stream, DCSR_I_SCRATCH, words_of(g, values), sizeof *g->block);
+    if (!g->block) return DCSR_ERROR_OUT_OF_MEMORY;
+    g->whole = g->block;
+    g->whole_words = g->whole + n_whole;
+    g->keys = g->whole_words + (values ? n_whole : 0);
+    g->words = g->keys + n;
+    g->begins = g->words + (values ? n : 0);
+    g->owner = (uint32_t *)(g->begins + g->batch.parts + 1);
+    g->owner_spare = g->owner + n;
+    g->number = g->owner_spare + n;
+    g->number_spare = g->number + n;
+    g->batch.keys = n_whole ? g->whole : g->chunk->batch.arrival.keys;
+    g->batch.words = !values ? NULL : n_whole ? g->whole_words : g->chunk->batch.arrival.words;
+    return DCSR_OK;
+}
+
+static void close_group(const group *g, bool values)
+{
+    dcsr_i_cuda_free(g->stream, DCSR_I_SCRATCH, g->block, words_of(g, values), sizeof *g->block);
+}
+
+/* ---- Splitting ---- */
 
 /* Waits for a chunk from arrays on the device to have been read, and looks at what was found in them. */
 static dcsr_status receive(const dcsr_i_operation *chunk)
@@ -66,66 +150,130 @@ static dcsr_status receive(const dcsr_i_operation *chunk)
                                found->outside, batch->n, found->row, found->col, batch->rows, batch->cols);
 }
 
-/* All chunks one behind the other. */
-static dcsr_status gather(const splitting *s, const dcsr_i_operation *first)
+/* All chunks of a group one behind the other, if they are several. */
+static dcsr_status gather(const group *g)
 {
+    const dcsr_i_operation *chunk = g->chunk;
     uint64_t at = 0;
-    for (const dcsr_i_operation *chunk = first; chunk; chunk = chunk->next) {
+    for (uint64_t i = 0; i < g->chunks; i++, chunk = chunk->next) {
         const dcsr_i_packed *batch = &chunk->batch;
         DCSR_TRY(receive(chunk));
-        dcsr_i_cuda_copy(s->stream, s->whole + at, batch->arrival.keys, batch->n * sizeof *s->whole);
-        if (s->batch.words)
-            dcsr_i_cuda_copy(s->stream, s->whole_words + at, batch->arrival.words,
-                             batch->n * sizeof *s->whole_words);
+        if (!gathered(g)) continue;
+        dcsr_i_cuda_copy(g->stream, g->whole + at, batch->arrival.keys, batch->n * sizeof *g->whole);
+        if (g->batch.words)
+            dcsr_i_cuda_copy(g->stream, g->whole_words + at, batch->arrival.words,
+                             batch->n * sizeof *g->whole_words);
         at += batch->n;
     }
     return DCSR_OK;
 }
 
-/* Keys and words by owner, and where those of each begin. */
-static dcsr_status split_there(splitting *s, const dcsr_i_operation *chunks)
+/* Puts on the group's stream: keys and words by owner, and where those of each begin. */
+static dcsr_status put_split(group *g, bool values)
 {
-    const uint32_t parts = s->batch.parts;
-    DCSR_TRY(gather(s, chunks));
-    dcsr_i_cuda_split_find(s->stream, &s->batch, s->owner, s->number);
+    const uint32_t parts = g->batch.parts;
+    const size_t bytes = (parts + 1) * sizeof *g->begins;
+    DCSR_TRY(open_group(g, values));
+    DCSR_TRY(gather(g));
+    dcsr_i_cuda_split_find(g->stream, &g->batch, g->owner, g->number);
     if (parts > 1)
-        DCSR_TRY(dcsr_i_cuda_sort_u32(s->stream, &s->owner, &s->owner_spare, &s->number, &s->number_spare,
-                                      s->batch.n, dcsr_i_bits_for(parts)));
-    dcsr_i_cuda_find_begins_u32(s->stream, s->owner, s->batch.n, parts, s->begins);
-    dcsr_i_cuda_split_pack(s->stream, &s->batch, s->owner, s->number, s->keys,
-                           s->batch.words ? s->words : NULL);
-    return dcsr_i_cuda_read_back(s->stream, s->first, s->begins, (parts + 1) * sizeof *s->begins, doing);
+        DCSR_TRY(dcsr_i_cuda_sort_u32(g->stream, &g->owner, &g->owner_spare, &g->number, &g->number_spare,
+                                      g->batch.n, dcsr_i_bits_for(parts)));
+    dcsr_i_cuda_find_begins_u32(g->stream, g->owner, g->batch.n, parts, g->begins);
+    dcsr_i_cuda_split_pack(g->stream, &g->batch, g->owner, g->number, g->keys,
+                           g->batch.words ? g->words : NULL);
+    void *landing = dcsr_i_cuda_landing(g->stream, bytes);
+    if (landing) dcsr_i_cuda_copy(g->stream, landing, g->begins, bytes);
+    return DCSR_OK; /* without a landing the wait says why */
 }
 
-/* Copies a part's share to its device, where the operation has it from then on. */
-static dcsr_status bring_on(dcsr_i_cuda_stream *stream, const splitting *s, dcsr_i_operation *operation,
-                            uint64_t first)
+static dcsr_status split_all(splitting *s)
 {
-    const uint64_t n = operation->batch.n;
-    const dcsr_i_cuda_device *from = dcsr_i_cuda_device_of(s->stream), *to = dcsr_i_cuda_device_of(stream);
+    dcsr_status status = DCSR_OK;
+    for (uint64_t i = 0; i < s->groups && status == DCSR_OK; i++) {
+        group *g = &s->group[i];
+        g->stream = dcsr_i_stream_borrow_to_write(g->context);
+        status = g->stream ? put_split(g, s->values) : DCSR_ERROR_OUT_OF_MEMORY;
+        if (status == DCSR_ERROR_OUT_OF_MEMORY)
+            status = dcsr_i_multi_blame(s->matrix, device_of(s, g->context), status);
+    }
+    for (uint64_t i = 0; i < s->groups && status == DCSR_OK; i++) {
+        group *g = &s->group[i];
+        const size_t bytes = (g->batch.parts + 1) * sizeof *g->begins;
+        status = dcsr_i_cuda_wait(g->stream, doing);
+        if (status == DCSR_OK)
+            memcpy(g->first, dcsr_i_cuda_landing(g->stream, bytes), bytes);
+        else
+            status = dcsr_i_multi_blame(s->matrix, device_of(s, g->context), status);
+    }
+    return status;
+}
+
+/* ---- Shares ---- */
+
+static uint64_t share_of(const splitting *s, uint64_t j)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < s->groups; i++) n += s->group[i].first[j + 1] - s->group[i].first[j];
+    return n;
+}
+
+/* Puts on the owner's stream the copies of its share, which its operation has from then on. */
+static dcsr_status put_copies(splitting *s, uint64_t j)
+{
+    dcsr_i_operation *operation = s->split->operation[j];
+    dcsr_i_cuda_stream *stream = s->stream[j];
+    const dcsr_i_cuda_device *to = dcsr_i_cuda_device_of(stream);
     dcsr_i_arrival *arrival = &operation->batch.arrival;
+    uint64_t at = 0;
     void *values;
     DCSR_TRY(dcsr_i_cuda_take_arrival(stream, operation, &values));
     if (values != arrival->words) /* words come as such */
-        dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, values, n, operation->batch.value_size);
-    dcsr_i_cuda_copy_peer(stream, arrival->keys, to, s->keys + first, from, n * sizeof *s->keys);
-    if (arrival->words)
-        dcsr_i_cuda_copy_peer(stream, arrival->words, to, s->words + first, from, n * sizeof *s->words);
+        dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, values, operation->batch.n, operation->batch.value_size);
+    for (uint64_t i = 0; i < s->groups; i++) {
+        const group *g = &s->group[i];
+        const dcsr_i_cuda_device *from = dcsr_i_cuda_device_of(g->stream);
+        const uint64_t first = g->first[j], n = g->first[j + 1] - first;
+        dcsr_i_cuda_copy_peer(stream, arrival->keys + at, to, g->keys + first, from, n * sizeof *g->keys);
+        if (arrival->words)
+            dcsr_i_cuda_copy_peer(stream, arrival->words + at, to, g->words + first, from,
+                                  n * sizeof *g->words);
+        at += n;
+    }
     return DCSR_OK;
 }
 
-static dcsr_status bring(const splitting *s, dcsr_i_operation *operation, uint64_t first, uint64_t end)
+static dcsr_status bring(splitting *s, uint64_t j)
 {
-    dcsr_context *context = operation->context;
-    if (first == end) return DCSR_OK;
-    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow_to_write(context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_cuda_expect_entries(operation, end - first);
+    dcsr_i_operation *operation = s->split->operation[j];
+    const uint64_t n = share_of(s, j);
+    if (!n) return DCSR_OK;
+    s->stream[j] = dcsr_i_stream_borrow_to_write(operation->context);
+    if (!s->stream[j]) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_expect_entries(operation, n);
     operation->batch.ascending = false; /* for all that is known */
-    dcsr_status status = bring_on(stream, s, operation, first), waited = dcsr_i_cuda_wait(stream, doing);
-    dcsr_i_stream_return(context, stream);
-    return status == DCSR_OK ? waited : status;
+    return put_copies(s, j);
 }
+
+/* All owners copy at once. */
+static dcsr_status bring_all(splitting *s)
+{
+    const uint64_t parts = s->split->borders->parts;
+    dcsr_status status = DCSR_OK;
+    for (uint64_t j = 0; j < parts && status == DCSR_OK; j++) {
+        status = bring(s, j);
+        if (status != DCSR_OK) status = dcsr_i_multi_blame(s->matrix, j, status);
+    }
+    for (uint64_t j = parts; j-- > 0;) {
+        if (!s->stream[j]) continue;
+        dcsr_status waited = dcsr_i_cuda_wait(s->stream[j], doing);
+        if (status == DCSR_OK && waited != DCSR_OK) status = dcsr_i_multi_blame(s->matrix, j, waited);
+        dcsr_i_stream_return(dcsr_i_multi_context(s->matrix->devices, j), s->stream[j]);
+    }
+    return status;
+}
+
+/* ---- The whole ---- */
 
 static void drop_chunks(dcsr_i_split *split)
 {
@@ -136,28 +284,37 @@ static void drop_chunks(dcsr_i_split *split)
     split->chunks = split->last_chunk = NULL;
 }
 
+/* What is said of a failure stays what is said. */
+static void close_splitting(splitting *s)
+{
+    for (uint64_t i = s->groups; i-- > 0;) {
+        const group *g = &s->group[i];
+        if (!g->stream) continue;
+        close_group(g, s->values);
+        dcsr_i_cuda_wait(g->stream, doing);
+        dcsr_i_stream_return(g->context, g->stream);
+    }
+    dcsr_i_free(s->matrix->home, DCSR_I_SCRATCH, s->group, s->groups, sizeof *s->group);
+    drop_chunks(s->split);
+}
+
 dcsr_status dcsr_i_cuda_split_chunks(dcsr_i_split *split, const dcsr_multi_matrix *matrix)
 {
-    const bool values = split->chunks->batch.value_size != 0;
-    splitting s = {.batch = {.n = split->n,
-                             .column_bits = (uint32_t)split->chunks->batch.column_bits,
-                             .parts = (uint32_t)split->borders->parts}};
-    memcpy(s.batch.begin, split->borders->begin, sizeof s.batch.begin);
-    dcsr_context *context = split->chunks->context;
-    s.stream = dcsr_i_stream_borrow_to_write(context);
-    if (!s.stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = open_splitting(&s, values);
-    if (status == DCSR_OK) status = split_there(&s, split->chunks);
-    if (status == DCSR_ERROR_OUT_OF_MEMORY) status = dcsr_i_multi_blame(matrix, split->device, status);
-    for (uint64_t j = 0; j < split->borders->parts && status == DCSR_OK; j++) {
-        status = bring(&s, split->operation[j], s.first[j], s.first[j + 1]);
-        if (status != DCSR_OK) status = dcsr_i_multi_blame(matrix, j, status);
-    }
-    close_splitting(&s, values);
-    dcsr_status waited = dcsr_i_cuda_wait(s.stream, doing);
-    dcsr_i_stream_return(context, s.stream);
-    drop_chunks(split);
-    return status == DCSR_OK ? waited : status;
+    splitting s = {.matrix = matrix, .split = split, .values = split->chunks->batch.value_size != 0};
+    char text[DCSR_I_MESSAGE];
+    dcsr_status status = make_groups(&s);
+    if (status == DCSR_OK) status = split_all(&s);
+    if (status == DCSR_OK) status = bring_all(&s);
+    dcsr_i_error_format(text, sizeof text, "%s", status == DCSR_OK ? "" : dcsr_i_error_text());
+    close_splitting(&s);
+    return status == DCSR_OK ? DCSR_OK : dcsr_i_fail(status, "%s", text);
+}
+
+bool dcsr_i_cuda_split_is_read(const dcsr_i_operation *chunk)
+{
+    const dcsr_i_arrival *arrival = &chunk->batch.arrival;
+    return !arrival->packed ||
+           (dcsr_i_cuda_split_has_been(arrival->packed) && arrival->verdict->outside == UINT64_MAX);
 }
 
 void dcsr_i_cuda_split_drop(dcsr_i_operation *chunk)

@@ -3,9 +3,9 @@
  *      caller        stages each batch, as keys of the whole matrix, on one of the GPUs: a chunk
  *      coordinator   chunks one behind the other -> sorted by owner, stably -> keys of the parts --copies--> owners
  *
- * So a call costs what it does with one device, and all chunks of a change are split at once. The next change is staged
- * on the next GPU, over its own link to the host. Keys and words are what operations have on their device when their
- * entries have arrived (stage_cuda.h). */
+ * So a call costs what it does with one device. After a million entries the next GPU is staged on, over its own link to
+ * the host; each GPU splits what it has, all at once. Keys and words are what operations have on their device when
+ * their entries have arrived (stage_cuda.h). */
 #ifndef DCSR_SPLIT_CUDA_H
 #define DCSR_SPLIT_CUDA_H
 
@@ -33,6 +33,9 @@ void dcsr_i_cuda_split_find(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch 
 void dcsr_i_cuda_split_pack(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, const uint32_t *owner,
                             const uint32_t *number, uint64_t *keys, uint64_t *words);
 
+/* Whether an event of any device has been. */
+bool dcsr_i_cuda_split_has_been(void *event);
+
 #ifndef __cplusplus
 #include "multi/multi_data.h"
 
@@ -43,6 +46,8 @@ uint64_t dcsr_i_cuda_split_where(const dcsr_multi_matrix *matrix, const void *ar
 /* Gives the operations of a split what is theirs of its chunks, which are dropped. INDEX_OUT_OF_RANGE names the first
  * entry outside, of those that came from a device. */
 dcsr_status dcsr_i_cuda_split_chunks(dcsr_i_split *split, const dcsr_multi_matrix *matrix);
+/* Whether the entries are there, and nothing is wrong with them. */
+bool dcsr_i_cuda_split_is_read(const dcsr_i_operation *chunk);
 /* Frees a chunk, with what it has on its device. */
 void dcsr_i_cuda_split_drop(dcsr_i_operation *chunk);
 #endif

@@ -44,6 +44,7 @@ declare -A MAY_INCLUDE=(
     [ops/traverse]='dcsr ops/algebra ops/rows ops/traverse'
     [algos]='algos'
     [algos/graph/cuda]='dcsr/base dcsr/device dcsr/store dcsr/store/cuda algos'
+    [algos/multi/cuda]='dcsr/base dcsr/device dcsr/store dcsr/store/cuda algos'
     [amg]='amg'
     [amg/cuda]='dcsr/base dcsr/device amg'
     [multi]='dcsr ops/algebra ops/rows ops/spmv ops/traverse multi'

@@ -1,4 +1,5 @@
 /* multi_components.c: weakly connected components on several devices: the least label spreads along edges, both ways.
+ * GPUs link trees instead (cuda/multi_components_cuda.c).
  *
  *      near = changed A, and A changed         the least label that comes to each vertex
  *      changed = near where near < label
@@ -6,6 +7,7 @@
  *
  * A label is the number of a vertex, so that in the end each vertex has the least of its component. Only vertices whose
  * label has just fallen hand theirs on. */
+#include "algos/multi/cuda/multi_cuda.h"
 #include "algos/multi/multi_work.h"
 #include <dcsr/extend.h>
 #include <dcsr/vector_ops.h>
@@ -87,6 +89,8 @@ dcsr_status dcsr_multi_components(uint32_t *component, dcsr_components_result *r
                                 "dcsr_multi_components: component and result are NULL; give one of them");
     dcsr_i_multi_work *w = &s.w;
     dcsr_i_multi_work_open(w, A, "dcsr_multi_components");
+    if (!w->status && w->on_gpus)
+        return dcsr_i_multi_graph_device->components(component, result, A, options && options->symmetric);
     s.label = dcsr_i_multi_take(w, DCSR_UINT32);
     s.changed = dcsr_i_multi_take(w, DCSR_UINT32);
     s.near = dcsr_i_multi_take(w, DCSR_UINT32);

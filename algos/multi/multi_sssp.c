@@ -5,9 +5,11 @@
  *      fallen = found where found < distance; waiting gets it      part by part
  *      distance = min(distance, fallen)
  *
- * until nothing waits within the limit, which then becomes delta above the least that waits. What is done part by part
+ * until nothing waits within the limit, which then becomes delta above the least that waits. GPUs do it in one task
+ * (cuda/multi_sssp_cuda.c). What is done part by part
  * all devices do at once. Distances only ever fall, to the least over all paths of sums rounded on the way, so they are
  * those of one device, bit for bit. */
+#include "algos/multi/cuda/multi_cuda.h"
 #include "algos/multi/multi_work.h"
 #include <dcsr/extend.h>
 #include <dcsr/reduce.h>
@@ -175,12 +177,18 @@ dcsr_status dcsr_multi_sssp(double *distance, dcsr_sssp_result *result, dcsr_mul
     if (least < 0 || isnan(sum)) {
         search_on_one(&s, made, &found, source);
     } else {
-        /* By measurement four times the width of one device's, as a round costs more. Weights that are infinite make
-           all vertices near. */
-        const double edges = info.nnz ? (double)info.nnz : 1;
-        search_piles(&s, source, delta > 0 ? delta : 32 * (sum / edges) * (double)w->n / edges);
-        if (!w->status) w->status = dcsr_multi_vector_to_array(s.distance, &(double){INFINITY}, made);
-        if (!w->status) found = measure(made, w->n);
+        /* By measurement on the cpu four times the width of one device's, as a round costs more; GPUs have its width.
+           Weights that are infinite make all vertices near. */
+        const double edges = info.nnz ? (double)info.nnz : 1,
+                     width = 8 * (sum / edges) * (double)w->n / edges;
+        if (w->on_gpus && !w->status) {
+            w->status =
+                dcsr_i_multi_graph_device->sssp(made, &found, w->A, source, delta > 0 ? delta : width);
+        } else {
+            search_piles(&s, source, delta > 0 ? delta : 4 * width);
+            if (!w->status) w->status = dcsr_multi_vector_to_array(s.distance, &(double){INFINITY}, made);
+            if (!w->status) found = measure(made, w->n);
+        }
     }
     if (!w->status) memcpy(distance, made, w->n * sizeof *distance);
     if (!w->status && result) *result = found;

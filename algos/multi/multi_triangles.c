@@ -7,7 +7,8 @@
  * A triangle a -> b -> c, a -> c counts once in C, in row a and column c, and once in D, in row a and column b. So the
  * sum of C is the number of triangles, and its sums of rows and columns, with those of D's columns, are in how many
  * each vertex is. Lists are as short as may be (Chiba, Nishizeki 1985); each device fetches those that its vertices
- * lead to. */
+ * lead to. GPUs count them by lists on the devices, where edges go both ways (cuda/multi_triangles_cuda.c). */
+#include "algos/multi/cuda/multi_cuda.h"
 #include "algos/multi/multi_work.h"
 #include <dcsr/extend.h>
 #include <string.h>
@@ -200,14 +201,21 @@ dcsr_status dcsr_multi_triangles(uint64_t *triangles, dcsr_triangles_result *res
     dcsr_i_multi_work *w = &c.w;
     dcsr_i_multi_work_open(w, A, "dcsr_multi_triangles");
     if (!w->status) w->status = dcsr_multi_view_get_info(A, &c.info);
-    if (!options || !options->symmetric) transpose(&c);
-    make_lists(&c);
+    const bool symmetric = options && options->symmetric;
+    bool done = false;
     if (!w->status && triangles) {
         made = dcsr_context_allocate(w->context, w->n, sizeof *made);
         if (!made) w->status = dcsr_thread_status();
     }
-    all = add_sums(&c, false, made, made);
-    if (made) add_sums(&c, true, NULL, made);
+    if (!w->status && symmetric && w->on_gpus)
+        w->status = dcsr_i_multi_graph_device->triangles(made, &all, &done, A);
+    if (!done) {
+        if (made) memset(made, 0, w->n * sizeof *made);
+        if (!symmetric) transpose(&c);
+        make_lists(&c);
+        all = add_sums(&c, false, made, made);
+        if (made) add_sums(&c, true, NULL, made);
+    }
     if (!w->status && made) memcpy(triangles, made, w->n * sizeof *made);
     if (!w->status && result) result->triangles = all;
     if (made) dcsr_context_free(w->context, made, w->n, sizeof *made);

@@ -18,6 +18,7 @@ void dcsr_i_multi_work_open(dcsr_i_multi_work *w, dcsr_multi_view *A, const char
     if (w->status) return;
     w->devices = info.devices;
     w->context = shape.context;
+    w->on_gpus = shape.device == DCSR_DEVICE_CUDA;
     w->type = info.type;
     w->n = info.rows;
     w->parts = info.parts;

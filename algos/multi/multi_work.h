@@ -20,6 +20,7 @@ typedef struct dcsr_i_multi_work {
     uint64_t n, parts;
     dcsr_type type;
     dcsr_context *context; /* of the first device: host memory is counted there */
+    bool on_gpus;
     dcsr_multi_vector *taken[DCSR_I_MULTI_VECTORS];
     int count;
 } dcsr_i_multi_work;

@@ -110,21 +110,25 @@ void dcsr_i_cuda_unreserve(dcsr_i_cuda_device *device, char *base, size_t bytes)
            "giving address space back");
 }
 
-static CUresult let_touch(int number, char *begin, size_t bytes)
+/* Lets the devices of these numbers, a bit each, touch the memory: all of them by one call of the driver. */
+static CUresult let_touch(uint64_t numbers, char *begin, size_t bytes)
 {
-    CUmemAccessDesc access = {};
-    access.location = kind_of_memory(number).location;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    return functions()->set_access(reinterpret_cast<CUdeviceptr>(begin), bytes, &access, 1);
+    CUmemAccessDesc access[DCSR_CUDA_MOST_DEVICES] = {};
+    size_t count = 0;
+    for (int number = 0; number < DCSR_CUDA_MOST_DEVICES; number++) {
+        if (!(numbers >> number & 1)) continue;
+        access[count].location = kind_of_memory(number).location;
+        access[count++].flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    }
+    return functions()->set_access(reinterpret_cast<CUdeviceptr>(begin), bytes, access, count);
 }
 
 /* The piece is the device's if all may touch it who have to. */
 static CUresult enter_piece(dcsr_i_cuda_device *device, dcsr_i_cuda_piece *piece)
 {
+    const uint64_t own = (uint64_t)1 << device->number;
     pthread_mutex_lock(&device->access_lock);
-    CUresult error = let_touch(device->number, piece->begin, piece->bytes);
-    for (int guest = 0; error == CUDA_SUCCESS && device->guests >> guest; guest++)
-        if (device->guests >> guest & 1) error = let_touch(guest, piece->begin, piece->bytes);
+    CUresult error = let_touch(own | device->guests, piece->begin, piece->bytes);
     if (error == CUDA_SUCCESS) {
         piece->next = device->pieces;
         device->pieces = piece;
@@ -199,9 +203,12 @@ int dcsr_i_cuda_admit(dcsr_i_cuda_device *device, int guest)
     dcsr_i_cuda_current current(device->number);
     CUresult error = CUDA_SUCCESS;
     pthread_mutex_lock(&device->access_lock);
-    for (dcsr_i_cuda_piece *piece = device->pieces; piece && error == CUDA_SUCCESS; piece = piece->next)
-        error = let_touch(guest, piece->begin, piece->bytes);
-    if (error == CUDA_SUCCESS) device->guests |= (uint64_t)1 << guest;
+    const uint64_t bit = (uint64_t)1 << guest;
+    const bool is_new = !(device->guests & bit);
+    for (dcsr_i_cuda_piece *piece = device->pieces; is_new && piece && error == CUDA_SUCCESS;
+         piece = piece->next)
+        error = let_touch(bit, piece->begin, piece->bytes);
+    if (error == CUDA_SUCCESS) device->guests |= bit;
     pthread_mutex_unlock(&device->access_lock);
     return error;
 }

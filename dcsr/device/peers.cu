@@ -26,12 +26,20 @@ static cudaError_t admit_to_pool(dcsr_i_cuda_device *peer, int guest)
     return cudaMemPoolSetAccess(peer->pool, &access, 1);
 }
 
+static bool is_guest(dcsr_i_cuda_device *peer, int number)
+{
+    pthread_mutex_lock(&peer->access_lock);
+    const bool known = peer->guests >> number & 1;
+    pthread_mutex_unlock(&peer->access_lock);
+    return known;
+}
+
 dcsr_status dcsr_i_cuda_enable_peer(dcsr_i_cuda_device *device, dcsr_i_cuda_device *peer)
 {
     static const char doing[] = "opening its memory to another GPU";
     DCSR_TRY(dcsr_i_cuda_check(device));
     DCSR_TRY(dcsr_i_cuda_check(peer));
-    if (device->number == peer->number) return DCSR_OK;
+    if (device->number == peer->number || is_guest(peer, device->number)) return DCSR_OK;
     if (!dcsr_i_cuda_can_access(device, peer))
         return dcsr_i_fail(
             DCSR_ERROR_NO_DEVICE,

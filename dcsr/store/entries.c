@@ -15,10 +15,16 @@ enum { LEAST_SLICE = 1 << 14, MOST_SLICE_BYTES = 1 << 18 };
 
 /* ---- Checking ---- */
 
+/* In pairs: of one matrix, and of one on several devices. */
 const char *dcsr_i_entries_counterpart(const dcsr_i_entries *e)
 {
-    if (e->kind == DCSR_I_INSERT) return e->on_device ? "dcsr_matrix_insert" : "dcsr_matrix_insert_device";
-    return e->on_device ? "dcsr_matrix_remove" : "dcsr_matrix_remove_device";
+    static const char *const calls[2][2][2] = {
+        {{"dcsr_matrix_insert_device", "dcsr_matrix_insert"},
+         {"dcsr_multi_matrix_insert_device", "dcsr_multi_matrix_insert"}},
+        {{"dcsr_matrix_remove_device", "dcsr_matrix_remove"},
+         {"dcsr_multi_matrix_remove_device", "dcsr_multi_matrix_remove"}}};
+    const bool several = !strncmp(e->call, "dcsr_multi_", sizeof "dcsr_multi_" - 1);
+    return calls[e->kind != DCSR_I_INSERT][several][e->on_device];
 }
 
 dcsr_status dcsr_i_check_arrays(const dcsr_matrix *matrix, const dcsr_i_entries *e)

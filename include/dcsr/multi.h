@@ -136,6 +136,10 @@ typedef struct dcsr_multi_matrix_info {
     uint64_t border[DCSR_MAX_DEVICES + 1]; /* part k has the rows border[k] to border[k + 1] - 1 */
     uint64_t stored[DCSR_MAX_DEVICES];     /* entries of each */
     uint64_t balances;                     /* times that borders were moved */
+    uint64_t changes; /* versions that batches have made; those that wait are applied together */
+    /* Where whole.busy_seconds went: splitting batches of GPUs by owner, which goes on while others are applied;
+     * waiting for parts to apply theirs; moving borders. */
+    double splitting_seconds, applying_seconds, balancing_seconds;
 } dcsr_multi_matrix_info;
 DCSR_API dcsr_status dcsr_multi_matrix_get_info(dcsr_multi_matrix *matrix, dcsr_multi_matrix_info *info);
 
@@ -278,7 +282,7 @@ DCSR_API dcsr_status dcsr_multi_mxm(dcsr_multi_matrix **C, dcsr_type type, dcsr_
 /* B = A^T, a new matrix of A's type, which is the caller's and has borders of its own, where its parts have equally
  * many entries. What A holds more than once is combined, as by dcsr_matrix_transpose(). *B is NULL on failure. Errors:
  * INVALID_ARGUMENT (NULL), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE. Cost on each device: transposing its part,
- * O(entries + columns of A), and a copy of its part of B, on GPUs by way of host memory. Memory: A once more, and B
+ * O(entries + columns of A), and a copy of its part of B, on GPUs from one to the other. Memory: A once more, and B
  * twice, for a while. */
 DCSR_API dcsr_status dcsr_multi_transpose(dcsr_multi_matrix **B, dcsr_multi_view *A,
                                           dcsr_multi_report *report);
@@ -380,27 +384,32 @@ DCSR_API dcsr_status dcsr_multi_bfs(int32_t *level, dcsr_bfs_result *result, dcs
 DCSR_API dcsr_status dcsr_multi_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_multi_view *A,
                                          const dcsr_pagerank_options *options);
 
-/* Weakly connected components, as dcsr_components(), with its result: the least label spreads along edges. component or
- * result may be NULL, not both. With options->symmetric a round is an mxv, else an mxv and a vxm, of the vertices whose
- * label has just fallen. Cost: O(n + m) a round, less where few have; there are as many rounds as the longest of the
- * shortest paths from the least vertex of a component has edges, and one. So this is for graphs of small diameter.
- * Memory: 22 n bytes. */
+/* Weakly connected components, as dcsr_components(), with its result. component or result may be NULL, not both. On
+ * GPUs each device links the edges that it has, and all join their trees: cost O(n + m / devices), and 4 n bytes from
+ * each of the others once, or twice with options->symmetric; memory of each 4 n bytes for itself and for each of the
+ * others. On the cpu the least label spreads along edges: with options->symmetric a round is an mxv, else an mxv and a
+ * vxm, of the vertices whose label has just fallen. Cost: O(n + m) a round, less where few have; there are as many
+ * rounds as the longest of the shortest paths from the least vertex of a component has edges, and one. So this is for
+ * graphs of small diameter. Memory: 22 n bytes. */
 DCSR_API dcsr_status dcsr_multi_components(uint32_t *component, dcsr_components_result *result,
                                            dcsr_multi_view *A, const dcsr_graph_options *options);
 
 /* Shortest paths, as dcsr_sssp(), with its distances, bit for bit. A round is a vxm over min-plus of the vertices that
  * are near, and has at worst a pass over n elements; delta bounds what is near, as there, and so how many rounds there
- * are. Where a weight is negative or NaN, or one infinite and another minus infinite, the matrix is brought to the
- * first device, which searches alone, with options of its own. result may be NULL. Errors: also INVALID_ARGUMENT (a
- * weight is NaN; delta). Cost: O(n + m) for random weights, mostly, and O(n) a round at worst. Memory: 50 n bytes. */
+ * are. On GPUs each device makes rounds of its own vertices, and offers others the distances that it has found for
+ * theirs after some; memory of each: 32 n + 12 n (devices - 1) / devices bytes, and 4 for each row. Where a weight is
+ * negative or NaN, or one infinite and another minus infinite, the matrix is brought to the first device, which
+ * searches alone, with options of its own. result may be NULL. Errors: also INVALID_ARGUMENT (a weight is NaN; delta).
+ * Cost: O(n + m) for random weights, mostly, and O(n) a round at worst. Memory on the cpu: 50 n bytes. */
 DCSR_API dcsr_status dcsr_multi_sssp(double *distance, dcsr_sssp_result *result, dcsr_multi_view *A,
                                      uint64_t source, const dcsr_sssp_options *options);
 
 /* Triangles, as dcsr_triangles(), with its numbers. Edges are kept by their ends of lower degree, as a partitioned
  * matrix, which is multiplied with itself under itself (dcsr_multi_mxm); for numbers of each vertex also with its
- * transpose. If not options->symmetric, A is transposed first. triangles or result may be NULL, not both. Cost:
- * O(n + m sqrt m), mostly far less. Memory: 28 n + 4 m bytes on the host; on the devices what m edges take, lists that
- * they fetch, and 8 m bytes for the product, and the transpose. */
+ * transpose. If not options->symmetric, A is transposed first; if it is, and rows ascend, each edge once
+ * (DCSR_VIEW_SORTED), GPUs make lists in their memory, of which each gets all, 2 m bytes. triangles or result may be
+ * NULL, not both. Cost: O(n + m sqrt m), mostly far less. Memory: 28 n + 4 m bytes on the host; on the devices what m
+ * edges take, lists that they fetch, and 8 m bytes for the product, and the transpose. */
 DCSR_API dcsr_status dcsr_multi_triangles(uint64_t *triangles, dcsr_triangles_result *result,
                                           dcsr_multi_view *A, const dcsr_graph_options *options);
 

@@ -357,6 +357,77 @@ Test(multi_algorithms, cg_out_of_memory_leaves_x_as_it_was)
     close_pair(&p);
 }
 
+Test(multi_algorithms, components_out_of_memory_leave_names_as_they_were)
+{
+    test_random random = {6};
+    pair p = open_pair(&random, SPARSE, true, 3);
+    uint32_t *component = test_allocate(p.n, sizeof *component);
+    for (int symmetric = 0; symmetric < 2; symmetric++) {
+        dcsr_components_result result = {.components = 99};
+        dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
+        for (uint64_t v = 0; v < p.n; v++) component[v] = 77;
+        for (long n = 0; status != DCSR_OK; n += TEST_EMULATOR ? 1 : TEST_SIZE(1, 7, 31)) {
+            cr_assert_lt(n, 50000);
+            for (uint64_t v = 0; v < p.n; v++) cr_assert_eq(component[v], 77);
+            cr_assert_eq(result.components, 99);
+            dcsr_i_fail_allocations_after(n);
+            status = dcsr_multi_components(component, &result, p.multi,
+                                           &(dcsr_graph_options){.symmetric = symmetric});
+            dcsr_i_fail_allocations_after(-1);
+            cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
+        }
+        cr_assert_eq(component[0], 0);
+    }
+    free(component);
+    close_pair(&p);
+}
+
+#if TEST_EMULATOR
+/* A device that is lost stops all: nobody waits for it, and the error names it, unless what the others were told first
+ * was that there is no memory. A process cannot use it again, so each case has one of its own. */
+static void lose(long operations)
+{
+    /* Nobody waits for the streams of a device that is lost, so what another copies of it may be freed meanwhile. */
+    if (TEST_THREAD_SANITIZER) cr_skip_test("devices are not lost under ThreadSanitizer");
+    test_random random = {9};
+    pair p = open_pair(&random, DENSE, true, 3);
+    uint32_t *component = test_allocate(p.n, sizeof *component);
+    double *distance = test_allocate(p.n, sizeof *distance);
+    dcsr_status status = DCSR_OK;
+    simt_fail_device_after(1, operations);
+    for (int i = 0; i < 300 && status == DCSR_OK; i++) {
+        dcsr_multi_matrix *transposed = NULL;
+        status = dcsr_multi_components(component, NULL, p.multi, &(dcsr_graph_options){.symmetric = i % 2});
+        if (status == DCSR_OK) status = dcsr_multi_sssp(distance, NULL, p.multi, 1, NULL);
+        if (status == DCSR_OK) status = dcsr_multi_transpose(&transposed, p.multi, NULL);
+        dcsr_multi_matrix_destroy(transposed);
+    }
+    simt_fail_device_after(1, -1);
+    cr_assert(status == DCSR_ERROR_DEVICE || status == DCSR_ERROR_OUT_OF_MEMORY, "%s: %s",
+              dcsr_status_name(status), dcsr_thread_error());
+    if (status == DCSR_ERROR_DEVICE) cr_assert(test_says("device 1 (cuda:1)"), "%s", dcsr_thread_error());
+    free(component), free(distance);
+    close_pair(&p);
+}
+
+#define LOST(n)                                     \
+    Test(multi_algorithms, lose_a_device_after_##n) \
+    {                                               \
+        lose(n);                                    \
+    }
+LOST(0)
+LOST(5)
+LOST(14)
+LOST(23)
+LOST(37)
+LOST(60)
+LOST(85)
+LOST(120)
+LOST(170)
+LOST(260)
+LOST(400)
+#endif
+
 /* ---- Bad input ---- */
 
 Test(multi_algorithms, bad_arguments_are_refused)

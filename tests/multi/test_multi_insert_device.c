@@ -5,6 +5,7 @@
 #include "dcsr/base/runtime.h"
 #include "tests/support/support_multi.h"
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,6 +137,68 @@ Test(multi_insert, follows_its_changes)
     }
 }
 
+/* ---- Several threads ---- */
+
+enum { GIVERS = 3, GIVEN = 6 };
+
+/* Rows of its own, so that the order of threads does not matter; where to give batches from, in turns. */
+typedef struct giver {
+    dcsr_multi_matrix *matrix;
+    dcsr_context *context[GIVERS];
+    batch batch[GIVEN];
+} giver;
+
+static void *give_all(void *argument)
+{
+    giver *g = argument;
+    for (int i = 0; i < GIVEN; i++)
+        TEST_OK(i % 2 ? change_there(g->matrix, g->context[i / 2], DCSR_FP64, &g->batch[i], true, NULL)
+                      : change(g->matrix, DCSR_FP64, g->batch[i].n,
+                               (const void *const[]){g->batch[i].rows, g->batch[i].cols, g->batch[i].values},
+                               true, false, NULL, NULL));
+    return NULL;
+}
+
+/* What waits is applied together, on whichever devices it is, and each thread's batches in its order. */
+Test(multi_insert, takes_batches_of_several_threads)
+{
+    if (!has_gpu()) cr_skip_test("there is no GPU");
+    static giver givers[GIVERS];
+    pthread_t thread[GIVERS];
+    test_random random = {12};
+    dcsr_multi *devices = test_devices(3, 2);
+    dcsr_multi_info info;
+    dcsr_multi_matrix_info told;
+    dcsr_multi_matrix *matrix;
+    oracle model;
+    TEST_OK(dcsr_multi_get_info(devices, &info));
+    TEST_OK(dcsr_multi_matrix_create(&matrix, devices, DCSR_FP64, ROWS, COLS,
+                                     &(dcsr_matrix_options){.policy = DCSR_POLICY_LAST}));
+    oracle_create(&model, DCSR_FP64, DCSR_POLICY_LAST, ROWS, COLS);
+    for (uint64_t t = 0; t < GIVERS; t++) {
+        givers[t].matrix = matrix;
+        for (uint64_t k = 0; k < GIVERS; k++) givers[t].context[k] = info.context[k % info.devices];
+        for (int i = 0; i < GIVEN; i++) {
+            batch *b = &givers[t].batch[i];
+            fill(b, &random, DCSR_FP64, 600);
+            for (uint64_t e = 0; e < b->n; e++) b->rows[e] = b->rows[e] / GIVERS * GIVERS + t;
+            for (uint64_t e = 0; e < b->n; e++) b->rows[e] = b->rows[e] < ROWS ? b->rows[e] : t;
+            oracle_insert(&model, b->n, b->rows, b->cols, b->values);
+        }
+    }
+    for (int t = 0; t < GIVERS; t++) cr_assert_eq(pthread_create(&thread[t], NULL, give_all, &givers[t]), 0);
+    for (int t = 0; t < GIVERS; t++) pthread_join(thread[t], NULL);
+    TEST_OK(dcsr_multi_matrix_wait(matrix));
+    TEST_OK(dcsr_multi_matrix_get_info(matrix, &told));
+    cr_assert_eq(told.whole.batches, GIVERS * GIVEN);
+    cr_assert(told.changes >= 1 && told.changes <= GIVERS * GIVEN);
+    cr_assert(told.splitting_seconds > 0 && told.applying_seconds > 0);
+    expect(matrix, &model);
+    oracle_destroy(&model);
+    dcsr_multi_matrix_destroy(matrix);
+    dcsr_multi_destroy(devices);
+}
+
 Test(multi_insert, says_what_is_wrong)
 {
     if (!has_gpu()) cr_skip_test("there is no GPU");
@@ -159,7 +222,8 @@ Test(multi_insert, says_what_is_wrong)
     dcsr_ticket_destroy(ticket);
     TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "entry 77 of 700 is (130, ",
                  dcsr_multi_matrix_insert(matrix, b.n, b.rows, b.cols, NULL, NULL));
-    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "rows is in the memory of the host",
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT,
+                 "rows is in the memory of the host; call dcsr_multi_matrix_insert",
                  dcsr_multi_matrix_insert_device(matrix, 3, b.rows, b.cols, NULL, NULL, NULL));
     expect(matrix, &model);
     oracle_destroy(&model);

@@ -31,26 +31,38 @@ static __global__ void plant(uint32_t *parent, uint64_t n)
     for (uint64_t v = dcsr_i_cuda_first(); v < n; v += dcsr_i_cuda_step()) parent[v] = (uint32_t)v;
 }
 
-static __global__ void link_round(uint32_t *parent, dcsr_i_cuda_rows edges, uint64_t round)
+static __global__ void link_round(uint32_t *parent, dcsr_i_cuda_rows edges, uint64_t first, uint64_t round)
 {
-    for (uint64_t v = dcsr_i_cuda_first(); v < edges.rows; v += dcsr_i_cuda_step())
-        if (edges.offsets[v] + round < edges.offsets[v + 1])
-            join(parent, (uint32_t)v, edges.columns[edges.offsets[v] + round]);
+    for (uint64_t i = dcsr_i_cuda_first(); i < edges.rows; i += dcsr_i_cuda_step()) {
+        uint64_t passed = 0;
+        dcsr_i_cuda_for_pieces(edges, i, [&](uint64_t begin, uint64_t n) {
+            if (round >= passed && round < passed + n)
+                join(parent, (uint32_t)(first + i), edges.columns[begin + (round - passed)]);
+            passed += n;
+        });
+    }
 }
 
 static __global__ void DCSR_CUDA_WALK_BOUNDS link_edges(dcsr_i_cuda_walk walk, uint32_t *parent,
-                                                        const uint32_t *skip)
+                                                        uint64_t first, const uint32_t *skip)
 {
     const uint32_t skipped = skip ? *skip : UINT32_MAX;
     dcsr_i_cuda_for_entries(
         walk,
         [&](const dcsr_i_cuda_entry &entry, const dcsr_i_cuda_source &source) {
-            const uint32_t v = (uint32_t)entry.i;
+            const uint32_t v = (uint32_t)(first + entry.i);
             return parent_of(parent, v) == skipped ? v : walk.rows.columns[source.place];
         },
         [&](const dcsr_i_cuda_entry &entry, uint32_t end) {
-            if (end != (uint32_t)entry.i) join(parent, (uint32_t)entry.i, end);
+            const uint32_t v = (uint32_t)(first + entry.i);
+            if (end != v) join(parent, v, end);
         });
+}
+
+static __global__ void join_trees(uint32_t *parent, const uint32_t *other, uint64_t n)
+{
+    for (uint64_t v = dcsr_i_cuda_first(); v < n; v += dcsr_i_cuda_step())
+        if (other[v] != parent_of(parent, (uint32_t)v)) join(parent, (uint32_t)v, other[v]);
 }
 
 static __global__ void flatten(uint32_t *parent, uint64_t n)
@@ -117,16 +129,21 @@ void dcsr_i_graph_plant(dcsr_i_cuda_stream *stream, uint32_t *parent, uint64_t n
 }
 
 void dcsr_i_graph_link_round(dcsr_i_cuda_stream *stream, uint32_t *parent, dcsr_i_cuda_rows edges,
-                             uint64_t round)
+                             uint64_t first, uint64_t round)
 {
-    dcsr_i_cuda_launch(stream, link_round, edges.rows, parent, edges, round);
+    dcsr_i_cuda_launch(stream, link_round, edges.rows, parent, edges, first, round);
 }
 
-void dcsr_i_graph_link(dcsr_i_cuda_stream *stream, uint32_t *parent, dcsr_i_cuda_rows edges,
-                       const uint32_t *skip)
+void dcsr_i_graph_link(dcsr_i_cuda_stream *stream, uint32_t *parent, const dcsr_i_cuda_walk *edges,
+                       uint64_t first, const uint32_t *skip)
 {
-    const dcsr_i_cuda_walk walk = {edges, NULL, edges.rows, edges.offsets};
-    dcsr_i_cuda_launch_walk(stream, link_edges, edges.stored, edges.rows, walk, parent, skip);
+    dcsr_i_cuda_launch_walk(stream, link_edges, edges->rows.stored, edges->count, *edges, parent, first,
+                            skip);
+}
+
+void dcsr_i_graph_join_trees(dcsr_i_cuda_stream *stream, uint32_t *parent, const uint32_t *other, uint64_t n)
+{
+    dcsr_i_cuda_launch(stream, join_trees, n, parent, other, n);
 }
 
 void dcsr_i_graph_flatten(dcsr_i_cuda_stream *stream, uint32_t *parent, uint64_t n)

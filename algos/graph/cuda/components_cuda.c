@@ -19,14 +19,19 @@ dcsr_status dcsr_i_graph_components(uint32_t *component, dcsr_components_result 
     dcsr_i_graph_sizes *sizes = dcsr_i_graph_take(&out, 1, sizeof *sizes), found = {0};
     if (!out.status) {
         const dcsr_i_cuda_rows edges = dcsr_i_graph_rows(&out);
+        const dcsr_i_cuda_walk all = {edges, NULL, edges.rows, edges.offsets};
         dcsr_i_graph_plant(out.stream, parent, n);
         for (uint64_t round = 0; round < ROUNDS; round++) {
-            dcsr_i_graph_link_round(out.stream, parent, edges, round);
+            dcsr_i_graph_link_round(out.stream, parent, edges, 0, round);
             dcsr_i_graph_flatten(out.stream, parent, n);
         }
         dcsr_i_graph_sample(out.stream, parent, n, frequent);
-        dcsr_i_graph_link(out.stream, parent, edges, symmetric || both ? frequent : NULL);
-        if (both) dcsr_i_graph_link(out.stream, parent, dcsr_i_graph_rows(&in), frequent);
+        dcsr_i_graph_link(out.stream, parent, &all, 0, symmetric || both ? frequent : NULL);
+        if (both) {
+            const dcsr_i_cuda_rows back = dcsr_i_graph_rows(&in);
+            const dcsr_i_cuda_walk all_back = {back, NULL, back.rows, back.offsets};
+            dcsr_i_graph_link(out.stream, parent, &all_back, 0, frequent);
+        }
         dcsr_i_graph_flatten(out.stream, parent, n);
         if (result) {
             dcsr_i_graph_sample(out.stream, parent, n, frequent);

@@ -69,12 +69,14 @@ typedef struct dcsr_i_graph_sizes {
 
 /* Every vertex its own parent. */
 void dcsr_i_graph_plant(dcsr_i_cuda_stream *stream, uint32_t *parent, uint64_t n);
-/* Links the round-th edge of each vertex. */
+/* Links the round-th edge of each vertex, of which the rows are from number `first` on. */
 void dcsr_i_graph_link_round(dcsr_i_cuda_stream *stream, uint32_t *parent, dcsr_i_cuda_rows edges,
-                             uint64_t round);
-/* Links all edges, except those of vertices below *skip. */
-void dcsr_i_graph_link(dcsr_i_cuda_stream *stream, uint32_t *parent, dcsr_i_cuda_rows edges,
-                       const uint32_t *skip);
+                             uint64_t first, uint64_t round);
+/* Links all edges of a walk over all rows, except those of vertices below *skip (NULL: none). */
+void dcsr_i_graph_link(dcsr_i_cuda_stream *stream, uint32_t *parent, const dcsr_i_cuda_walk *edges,
+                       uint64_t first, const uint32_t *skip);
+/* Brings the trees together that other trees of the same vertices connect. */
+void dcsr_i_graph_join_trees(dcsr_i_cuda_stream *stream, uint32_t *parent, const uint32_t *other, uint64_t n);
 /* Hangs every vertex below its root. */
 void dcsr_i_graph_flatten(dcsr_i_cuda_stream *stream, uint32_t *parent, uint64_t n);
 /* *root: the one that most of a sample of vertices have. */
@@ -190,6 +192,7 @@ typedef struct dcsr_i_graph_triangle_counts {
 /* Which edges each vertex keeps: member[begin[v]], length[v] of them. */
 typedef struct dcsr_i_graph_lists {
     dcsr_i_cuda_rows edges;
+    uint64_t first, end; /* triangles are counted for the lists of these vertices */
     uint32_t *length, *member, *is_long;
     uint64_t *begin;
     unsigned long long *own; /* triangles of each vertex; NULL if nobody asks */

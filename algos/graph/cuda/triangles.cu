@@ -59,13 +59,11 @@ static __global__ void begin_lists(lists l)
     }
 }
 
-/* Also finds the vertices of long lists. */
-static __global__ void begin_again(lists l)
+/* Of the vertices that are counted for. */
+static __global__ void find_long(lists l)
 {
-    for (uint64_t u = dcsr_i_cuda_first(); u < l.edges.rows; u += dcsr_i_cuda_step()) {
+    for (uint64_t u = l.first + dcsr_i_cuda_first(); u < l.end; u += dcsr_i_cuda_step())
         if (l.length[u] > SHORT) l.is_long[atomicAdd(&l.counts->long_lists, 1u)] = (uint32_t)u;
-        l.length[u] = 0;
-    }
 }
 
 /* ---- Tables ----
@@ -110,7 +108,7 @@ static __global__ void __launch_bounds__(THREADS) count_short(lists l)
     uint32_t *table = tables + (threadIdx.x / 32 << SHORT_BITS);
     const unsigned lane = dcsr_i_cuda_lane();
     uint64_t count = 0;
-    for (uint64_t i = dcsr_i_cuda_first_warp(); i < l.edges.rows; i += dcsr_i_cuda_warp_step()) {
+    for (uint64_t i = l.first + dcsr_i_cuda_first_warp(); i < l.end; i += dcsr_i_cuda_warp_step()) {
         const uint32_t u = (uint32_t)i, length = l.length[u];
         if (length < 2 || length > SHORT) continue;
         const uint32_t *member = l.member + l.begin[u];
@@ -171,14 +169,16 @@ void dcsr_i_graph_count_lists(dcsr_i_cuda_stream *stream, const lists *l)
 void dcsr_i_graph_fill_lists(dcsr_i_cuda_stream *stream, const lists *l)
 {
     const dcsr_i_cuda_walk walk = {l->edges, NULL, l->edges.rows, l->edges.offsets};
-    dcsr_i_cuda_launch(stream, begin_again, l->edges.rows, *l);
+    dcsr_i_cuda_fill(stream, l->length, 0, l->edges.rows * sizeof *l->length);
     dcsr_i_cuda_launch_walk(stream, keep_edges, l->edges.stored, l->edges.rows, walk, l->length, l->begin,
                             l->member, (uint32_t *)NULL);
 }
 
 void dcsr_i_graph_count_triangles(dcsr_i_cuda_stream *stream, const lists *l)
 {
-    const uint64_t blocks = (l->edges.rows + WARPS - 1) / WARPS;
+    const uint64_t blocks = (l->end - l->first + WARPS - 1) / WARPS;
+    if (!blocks) return;
+    dcsr_i_cuda_launch(stream, find_long, l->end - l->first, *l);
     dcsr_i_cuda_launch_blocks(stream, count_short, blocks, THREADS, 0, *l);
     dcsr_i_cuda_launch_blocks(stream, count_long, blocks, THREADS, 0, *l);
 }

@@ -8,6 +8,8 @@ static void make_lists(dcsr_i_edges *e, dcsr_i_graph_lists *l)
     const uint64_t n = e->vertices;
     uint64_t kept = 0;
     l->edges = dcsr_i_graph_rows(e);
+    l->first = 0;
+    l->end = n;
     l->length = dcsr_i_graph_take(e, n, sizeof *l->length);
     l->begin = dcsr_i_graph_take(e, n + 1, sizeof *l->begin);
     l->is_long = dcsr_i_graph_take(e, n, sizeof *l->is_long);
