@@ -101,6 +101,13 @@ DCSR_API dcsr_status dcsr_multi_matrix_from_csr(dcsr_multi_matrix **matrix, dcsr
 /* The same with the entries that a view shows, of any context. */
 DCSR_API dcsr_status dcsr_multi_matrix_from_view(dcsr_multi_matrix **matrix, dcsr_multi *devices,
                                                  dcsr_view *view, const dcsr_matrix_options *options);
+/* The same of matrices that are on the devices: part[k], of device k's context, has the rows behind those of part
+ * k - 1. They have one type, policy and number of columns, nothing is queued on them, and on success they are the new
+ * matrix's: nobody else uses or destroys them. Errors: INVALID_ARGUMENT (NULL, a part of another context),
+ * DIMENSION_MISMATCH, TYPE_MISMATCH, TOO_LARGE, OUT_OF_MEMORY, CONTEXT_DESTROYED; the parts are then the caller's.
+ * Cost: O(devices). */
+DCSR_API dcsr_status dcsr_multi_matrix_from_parts(dcsr_multi_matrix **matrix, dcsr_multi *devices,
+                                                  dcsr_matrix *const *part);
 DCSR_API void dcsr_multi_matrix_destroy(dcsr_multi_matrix *matrix);
 
 /* Queue n entries, or deletions; arguments, errors and cost as of dcsr_matrix_insert() and dcsr_matrix_remove(). The
@@ -408,6 +415,7 @@ typedef struct dcsr_multi_cg_options {
     double tolerance;        /* of the residual, to stop at; 0: 1e-8 */
     uint64_t max_iterations; /* 0: 1000 */
     bool jacobi;             /* precondition with the diagonal, of which every entry must be above 0 */
+    struct dcsr_multi_amg *amg; /* precondition with its cycles; it has levels for A (dcsr/multi_amg.h); or NULL */
 } dcsr_multi_cg_options;
 
 typedef struct dcsr_multi_cg_result {
@@ -420,9 +428,9 @@ typedef struct dcsr_multi_cg_result {
 /* Solves A x = b by conjugate gradients (Hestenes, Stiefel 1952); A is fp64, symmetric and positive definite, which is
  * not checked beyond `indefinite`. x is where to start, and becomes the solution, or as far as it came: not converged
  * is no error. result may be NULL. Errors: also TYPE_MISMATCH (not fp64), INVALID_ARGUMENT (options->jacobi and a
- * diagonal that is not all above 0). Cost: an iteration is a dcsr_multi_spmv(), two sums and three updates by all
- * devices at once, O(n + m): it moves 88 n bytes beside the product. Memory: 32 n bytes, with jacobi 48 n, and the
- * diagonal as a matrix for a while. */
+ * diagonal that is not all above 0; both it and amg; amg has no levels, or for rows that are cut elsewhere). Cost: an iteration is a dcsr_multi_spmv(), two sums and three updates by all
+ * devices at once, O(n + m): it moves 88 n bytes beside the product. Memory: 32 n bytes, with amg 40 n, with
+ * jacobi 48 n, and the diagonal as a matrix for a while. */
 DCSR_API dcsr_status dcsr_multi_cg(double *x, dcsr_multi_cg_result *result, dcsr_multi_view *A,
                                    const double *b, const dcsr_multi_cg_options *options);
 
