@@ -86,7 +86,7 @@ THREADED := $(filter test_threads test_model test_ticket test_view test_matrix t
               test_matrix_union test_fresh test_nut test_portfolio_cpu test_followers_threads \
               test_agreement test_view_again test_multi test_multi_matrix test_multi_products \
               test_multi_traverse test_multi_algorithms test_multi_matrices test_multi_paths test_multi_spmv \
-              test_vector_linear test_parts test_multi_faults \
+              test_vector_linear test_parts test_multi_faults test_multi_amg \
               test_closure test_cfl,$(SUITES))
 
 # As many jobs as tools/jobs.sh says. A -j on the command line wins over this (make sees to that itself), and so does

@@ -467,12 +467,13 @@ dcsr_status dcsr_i_divide(dcsr_i_divided **made, dcsr_multi_amg *amg, dcsr_multi
     dcsr_i_divided *d = dcsr_context_allocate(amg->context[0], 1, sizeof *d);
     making *m = dcsr_context_allocate(amg->context[0], 1, sizeof *m);
     dcsr_status status = d && m ? DCSR_OK : dcsr_thread_status();
-    if (!status) {
+    if (d)
         *d = (dcsr_i_divided){.devices = amg->devices,
                               .parts = amg->parts,
                               .context = amg->context[0],
                               .symmetric = true,
                               .level[0].A = A};
+    if (!status) {
         m->d = d;
         status = prepare(d, amg, A);
         if (!status) m->like = usable(like, d, &m->why);
