@@ -97,7 +97,8 @@ typedef struct dcsr_i_amg_rows {
     const double *values, *moved_values;
     const float *narrow, *moved_narrow; /* the same in fp32, if cycles are (prepare.c) */
     uint64_t fixed;
-    uint32_t first; /* the column of row 0's diagonal: 0, but for a part of a matrix on several devices (multi/) */
+    uint32_t
+        first; /* the column of row 0's diagonal: 0, but for a part of a matrix on several devices (multi/) */
 } dcsr_i_amg_rows;
 /* One of them. */
 typedef struct dcsr_i_amg_span {

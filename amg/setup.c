@@ -84,8 +84,8 @@ static const dcsr_desc there = {.deterministic = true, .device = DCSR_DEVICE_CUD
 dcsr_status dcsr_i_amg_make_R(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level)
 {
     if (!h->engine->on_device) return dcsr_i_amg_transpose(&level->R, h, &level->P.rows);
-    DCSR_I_AMG_TRY(dcsr_matrix_create(&level->R.matrix, h->context, DCSR_FP64, level->P.rows.cols,
-                                      level->rows, NULL));
+    DCSR_I_AMG_TRY(
+        dcsr_matrix_create(&level->R.matrix, h->context, DCSR_FP64, level->P.rows.cols, level->rows, NULL));
     DCSR_I_AMG_TRY(dcsr_matrix_transpose(level->R.matrix, NULL, NULL, level->P.view, &there));
     return dcsr_i_amg_matrix_view(&level->R);
 }
@@ -155,7 +155,8 @@ static dcsr_status partition_like(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *lev
 {
     double start = dcsr_i_amg_now();
     DCSR_I_AMG_TRY(h->engine->strength(graph, h, level, like->theta));
-    *kept = dcsr_i_amg_hold_together(graph, like->aggregate.data, dcsr_context_threads(h->context, 8 * graph->count));
+    *kept = dcsr_i_amg_hold_together(graph, like->aggregate.data,
+                                     dcsr_context_threads(h->context, 8 * graph->count));
     if (*kept) {
         memcpy(parts->aggregate, like->aggregate.data, graph->count * sizeof *parts->aggregate);
         parts->count = like->aggregates;

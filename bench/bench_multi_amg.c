@@ -6,7 +6,7 @@
 #include "bench/harness.h"
 #include "bench/inputs.h"
 #include <dcsr/convert.h>
-#include <dcsr/multi_amg.h>
+#include <dcsr/multi.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,10 +34,12 @@ static dcsr_amg_report solve_whole(whole *w, const char *tolerance, const char *
     dcsr_amg_report report;
     void *x;
     BENCH_OK(dcsr_vector_fill(w->x_vector, &(double){0}));
-    BENCH_OK(w->gpu ? dcsr_vector_get_values_on_device(w->x_vector, &x) : dcsr_vector_get_values(w->x_vector, &x));
+    BENCH_OK(w->gpu ? dcsr_vector_get_values_on_device(w->x_vector, &x)
+                    : dcsr_vector_get_values(w->x_vector, &x));
     BENCH_OK(dcsr_amg_set(w->amg, "tolerance", tolerance));
     BENCH_OK(dcsr_amg_set(w->amg, "iterations", iterations));
-    BENCH_OK(w->gpu ? dcsr_amg_solve_device(w->amg, x, w->b, &report) : dcsr_amg_solve(w->amg, x, w->b, &report));
+    BENCH_OK(w->gpu ? dcsr_amg_solve_device(w->amg, x, w->b, &report)
+                    : dcsr_amg_solve(w->amg, x, w->b, &report));
     return report;
 }
 
@@ -47,7 +49,8 @@ static dcsr_vector *ones(bench *b, uint64_t n, double **values)
     void *found;
     BENCH_OK(dcsr_vector_create(&vector, b->context, DCSR_FP64, n));
     BENCH_OK(dcsr_vector_fill(vector, &(double){1}));
-    BENCH_OK(b->gpu ? dcsr_vector_get_values_on_device(vector, &found) : dcsr_vector_get_values(vector, &found));
+    BENCH_OK(b->gpu ? dcsr_vector_get_values_on_device(vector, &found)
+                    : dcsr_vector_get_values(vector, &found));
     *values = found;
     return vector;
 }
@@ -73,7 +76,8 @@ static figures measure_whole(bench *b, const dcsr_csr *csr)
     w.b_vector = ones(b, csr->rows, &w.b);
     solve_whole(&w, "1e-8", "1");
     report = solve_whole(&w, "1e-8", "200");
-    if (report.outcome != DCSR_AMG_CONVERGED) bench_die("one device: %s", dcsr_amg_outcome_text(report.outcome));
+    if (report.outcome != DCSR_AMG_CONVERGED)
+        bench_die("one device: %s", dcsr_amg_outcome_text(report.outcome));
     f.solve = report.solve_seconds;
     f.iterations = (double)report.iterations;
     const double less = solve_whole(&w, "1e-300", few).solve_seconds;
@@ -87,8 +91,8 @@ static figures measure_whole(bench *b, const dcsr_csr *csr)
 
 /* ---- Several ---- */
 
-static double solve_parts(dcsr_multi_cg_result *result, double *x, dcsr_multi_view *A, const double *b, uint64_t n,
-                          const dcsr_multi_cg_options *options)
+static double solve_parts(dcsr_multi_cg_result *result, double *x, dcsr_multi_view *A, const double *b,
+                          uint64_t n, const dcsr_multi_cg_options *options)
 {
     memset(x, 0, n * sizeof *x);
     const double start = bench_now();
@@ -119,8 +123,10 @@ static figures measure_parts(dcsr_multi *devices, const dcsr_csr *csr)
     f.solve = solve_parts(&result, x, view, b, n, &(dcsr_multi_cg_options){1e-8, 200, false, amg});
     if (!result.converged) bench_die("several devices: residual %g", result.residual);
     f.iterations = (double)result.iterations;
-    const double less = solve_parts(&result, x, view, b, n, &(dcsr_multi_cg_options){1e-300, FEW, false, amg});
-    const double more = solve_parts(&result, x, view, b, n, &(dcsr_multi_cg_options){1e-300, MANY, false, amg});
+    const double less =
+        solve_parts(&result, x, view, b, n, &(dcsr_multi_cg_options){1e-300, FEW, false, amg});
+    const double more =
+        solve_parts(&result, x, view, b, n, &(dcsr_multi_cg_options){1e-300, MANY, false, amg});
     f.iteration = (more - less) / (MANY - FEW);
     free(x), free(b);
     dcsr_multi_amg_destroy(amg);
@@ -135,12 +141,12 @@ static double of_all(const figures *f)
     return f->iteration * f->iterations;
 }
 
-static void put(bench_table *table, const char *name, const char *text, const figures *f, const figures *alone,
-                int count)
+static void put(bench_table *table, const char *name, const char *text, const figures *f,
+                const figures *alone, int count)
 {
-    bench_row(table, BENCH_LABELS(name, text), 1e3 * f->setup, 1e3 * f->iteration, f->iterations, 1e3 * f->solve,
-              f->levels, f->divided, f->complexity, alone->setup / f->setup, alone->iteration / f->iteration,
-              of_all(alone) / of_all(f), of_all(alone) / of_all(f) / count);
+    bench_row(table, BENCH_LABELS(name, text), 1e3 * f->setup, 1e3 * f->iteration, f->iterations,
+              1e3 * f->solve, f->levels, f->divided, f->complexity, alone->setup / f->setup,
+              alone->iteration / f->iteration, of_all(alone) / of_all(f), of_all(alone) / of_all(f) / count);
 }
 
 static void measure_grid(bench *b, bench_table *table, int dimensions, uint64_t side)
@@ -167,7 +173,8 @@ int main(int argc, char **argv)
     bench_begin(&b, argc, argv, "multi_amg", "How do conjugate gradients with multigrid scale over devices?");
     bench_table *table = bench_table_begin(
         &b, "multi_amg", "setup, and iterations to a residual of 1e-8, beside dcsr_amg on one device",
-        "matrix devices | setup_ms:%.1f iteration_ms:%.3f iterations:%.0f solve_ms:%.1f levels:%.0f divided:%.0f "
+        "matrix devices | setup_ms:%.1f iteration_ms:%.3f iterations:%.0f solve_ms:%.1f levels:%.0f "
+        "divided:%.0f "
         "complexity:%.3f setup_times_one:%.3f iteration_times_one:%.3f all_times_one:%.3f of_linear:%.3f");
     measure_grid(&b, table, 2, (uint64_t)BENCH_SIZE_ON(&b, 60, 1000, 3000));
     measure_grid(&b, table, 3, (uint64_t)BENCH_SIZE_ON(&b, 14, 100, 208));

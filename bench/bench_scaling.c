@@ -116,7 +116,8 @@ static double solve(dcsr_multi_view *A, const double *b, double *x, uint64_t n, 
     dcsr_multi_cg_result result;
     memset(x, 0, n * sizeof *x);
     const double start = bench_now();
-    BENCH_OK(dcsr_multi_cg(x, &result, A, b, &(dcsr_multi_cg_options){.tolerance = 1e-300, .max_iterations = iterations}));
+    BENCH_OK(dcsr_multi_cg(x, &result, A, b,
+                           &(dcsr_multi_cg_options){.tolerance = 1e-300, .max_iterations = iterations}));
     if (result.iterations != iterations)
         bench_die("%d iterations, not %d", (int)result.iterations, (int)iterations);
     return bench_now() - start;

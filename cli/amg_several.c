@@ -1,7 +1,7 @@
 /* amg_several.c: `dcsr amg` on several devices. */
 #include "cli/cmd_amg.h"
 #include <dcsr/extend.h>
-#include <dcsr/multi_amg.h>
+#include <dcsr/multi.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,9 +69,10 @@ static int solve(cli_state *cli, dcsr_multi_amg *amg, dcsr_multi_view *A, const 
         } else {
             const double seconds = cli_now() - start;
             if (!done.converged)
-                status = cli_fail(cli, "%s after %llu iterations, residual %.3e: %s", cli->arguments[0],
-                                  (unsigned long long)done.iterations, done.residual,
-                                  dcsr_amg_outcome_text(done.indefinite ? DCSR_AMG_INDEFINITE : DCSR_AMG_LIMIT));
+                status =
+                    cli_fail(cli, "%s after %llu iterations, residual %.3e: %s", cli->arguments[0],
+                             (unsigned long long)done.iterations, done.residual,
+                             dcsr_amg_outcome_text(done.indefinite ? DCSR_AMG_INDEFINITE : DCSR_AMG_LIMIT));
             else if (out && dcsr_dense_write(&x, out))
                 status = cli_fail_library(cli);
             const int printed = print(cli, amg, &info, &done, &parts, seconds);

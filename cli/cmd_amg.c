@@ -263,8 +263,8 @@ static int run_several(cli_state *cli)
     if (!status && changes.file) status = cli_parts_refuse(cli, "--changes");
     if (!status && settings.plot) status = cli_parts_refuse(cli, "--plot");
     if (!status)
-        status = cli_amg_several(
-            cli, &(cli_amg_settings){settings.rhs, settings.out, settings.name, settings.value, settings.count});
+        status = cli_amg_several(cli, &(cli_amg_settings){settings.rhs, settings.out, settings.name,
+                                                          settings.value, settings.count});
     return status;
 }
 
@@ -309,8 +309,10 @@ const cli_command cli_amg_command = {
         "iterations, "
         "and ||b - A x|| / ||b||. Fails, and writes no FILE, if that stays above T. The options of the "
         "method and "
-        "their defaults are in docs/AMG.md; 'dcsr amg MATRIX --set x=' lists their names. On several devices the "
-        "matrix has to be symmetric, and --set one_device=N says how few rows a level has that one of them has "
+        "their defaults are in docs/AMG.md; 'dcsr amg MATRIX --set x=' lists their names. On several devices "
+        "the "
+        "matrix has to be symmetric, and --set one_device=N says how few rows a level has that one of them "
+        "has "
         "alone.\n\n"
         "Examples:\n  dcsr amg poisson3d7:64 --tol 1e-10 --set cycle=V\n"
         "  dcsr amg stiffness.mtx --rhs loads.mtx --device cuda:0-3 -o x.mtx\n",

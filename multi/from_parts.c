@@ -10,16 +10,16 @@ static dcsr_status measure_parts(dcsr_i_borders *borders, dcsr_matrix_info *firs
     for (uint64_t k = 0; k < borders->parts; k++) {
         dcsr_matrix_info info;
         if (!part[k])
-            return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: part %d is NULL; give one of each device", call,
-                               (int)k);
+            return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: part %d is NULL; give one of each device",
+                               call, (int)k);
         DCSR_TRY(dcsr_matrix_get_info(part[k], &info));
         if (!k) *first = info;
         if (part[k]->context != dcsr_i_multi_context(devices, k))
-            return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: part %d is of another context than device %d's",
-                               call, (int)k, (int)k);
+            return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                               "%s: part %d is of another context than device %d's", call, (int)k, (int)k);
         if (info.cols != first->cols)
-            return dcsr_i_fail(DCSR_ERROR_DIMENSION_MISMATCH, "%s: part %d has %llu columns, part 0 %llu", call,
-                               (int)k, (unsigned long long)info.cols, (unsigned long long)first->cols);
+            return dcsr_i_fail(DCSR_ERROR_DIMENSION_MISMATCH, "%s: part %d has %llu columns, part 0 %llu",
+                               call, (int)k, (unsigned long long)info.cols, (unsigned long long)first->cols);
         if (info.type != first->type)
             return dcsr_i_fail(DCSR_ERROR_TYPE_MISMATCH, "%s: part %d is %s, part 0 %s", call, (int)k,
                                dcsr_type_name(info.type), dcsr_type_name(first->type));

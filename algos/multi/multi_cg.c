@@ -1,13 +1,13 @@
 /* multi_cg.c: the method of conjugate gradients on several devices (Hestenes, Stiefel 1952), with the diagonal of A or
- * multigrid as a preconditioner if that is wanted. An iteration is one product and three passes over vectors, each by all devices at
- * once, whose sums over parts are added up in their order:
+ * multigrid as a preconditioner M if that is wanted. An iteration is one product and three passes over vectors, each by
+ * all devices at once, whose sums over parts are added up in their order:
  *
  *      q = A p, p.q        x += a p, r -= a q, r.r        z = M^-1 r, r.z        p = z + b p
  *
  * On a GPU it waits for these sums alone; vectors stay where they are. */
 #include "algos/multi/multi_work.h"
 #include <dcsr/extend.h>
-#include <dcsr/multi_amg.h>
+#include <dcsr/multi.h>
 #include <dcsr/reduce.h>
 #include <dcsr/select.h>
 #include <dcsr/vector_ops.h>

@@ -14,7 +14,8 @@ static __global__ void connect_rows(graph_of_nodes g, level_rows A, const double
         double own = diagonal[i];
         for (uint64_t e = A.begin[i]; e < A.end[i]; e++) {
             uint32_t j = A.columns[e] - A.first;
-            if (j != i && j < A.rows && A.values[e] * A.values[e] > theta2 * fabs(own * diagonal[j])) strong[length++] = j;
+            if (j != i && j < A.rows && A.values[e] * A.values[e] > theta2 * fabs(own * diagonal[j]))
+                strong[length++] = j;
         }
         g.length[k] = length;
     }

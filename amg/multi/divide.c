@@ -10,6 +10,7 @@
 #include "amg/multi/levels.h"
 #include <dcsr/assign.h>
 #include <dcsr/mxm.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A level that keeps more of its rows than that is brought to one device. */
@@ -35,6 +36,7 @@ struct making {
     double theta;
     stage *run;
     dcsr_multi_view *A_P; /* the product */
+    char said[512];       /* of the first failure: giving back what there is may fail with others */
     share share[DCSR_MAX_DEVICES];
 };
 
@@ -49,10 +51,17 @@ static dcsr_status run_stage(void *user, uint64_t k)
     return status ? status : closed;
 }
 
+/* Keeps what a failure of several devices has said. */
+static dcsr_status note(making *m, dcsr_status status)
+{
+    if (status && !*m->said) snprintf(m->said, sizeof m->said, "%s", dcsr_thread_error());
+    return status;
+}
+
 static dcsr_status on_all(making *m, stage *run)
 {
     m->run = run;
-    return dcsr_multi_run(m->d->devices, run_stage, m);
+    return note(m, dcsr_multi_run(m->d->devices, run_stage, m));
 }
 
 static uint64_t rows_of(const making *m, uint64_t k)
@@ -129,7 +138,7 @@ static dcsr_status plan_smoothing(making *m, const dcsr_i_amg_diagonal *found)
     if (m->like)
         level->told.rho = m->like->level[m->number].told.rho;
     else
-        DCSR_I_AMG_TRY(dcsr_i_divided_rho(&level->told.rho, d, m->number, found->gershgorin));
+        DCSR_I_AMG_TRY(note(m, dcsr_i_divided_rho(&level->told.rho, d, m->number, found->gershgorin)));
     for (uint64_t k = 0; k < d->parts; k++) {
         dcsr_i_amg_hierarchy *own = d->own[k];
         own->symmetric = d->symmetric;
@@ -219,8 +228,8 @@ static dcsr_status spread(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
     DCSR_I_AMG_TRY(dcsr_i_amg_take(&list, own->context, s->parts.count, sizeof(uint64_t)));
     uint64_t *columns = list.data;
     for (uint64_t c = 0; c < s->parts.count; c++) columns[c] = first + c;
-    dcsr_status status = dcsr_matrix_assign(s->P, NULL, NULL, view, NULL,
-                                            &(dcsr_index_list){columns, s->parts.count}, NULL);
+    dcsr_status status =
+        dcsr_matrix_assign(s->P, NULL, NULL, view, NULL, &(dcsr_index_list){columns, s->parts.count}, NULL);
     dcsr_i_amg_drop(&list, own->context);
     return status;
 }
@@ -298,6 +307,7 @@ static dcsr_status multiply(making *m)
     if (!status)
         status = dcsr_multi_mxm(&A_P, DCSR_FP64, NULL, dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64), level->A,
                                 view, &same_bits, NULL);
+    note(m, status);
     dcsr_multi_view_destroy(view);
     dcsr_multi_matrix_destroy(P);
     if (!status) status = dcsr_multi_view_create(&m->A_P, A_P, DCSR_LAYOUT_SEGMENTS, 0);
@@ -365,7 +375,8 @@ static void tell_level(dcsr_i_divided *d, int number)
     for (uint64_t k = 0; k < d->parts; k++) {
         const dcsr_amg_level *one = &d->own[k]->level[number].told;
         if (one->strength_seconds > told->strength_seconds) told->strength_seconds = one->strength_seconds;
-        if (one->aggregate_seconds > told->aggregate_seconds) told->aggregate_seconds = one->aggregate_seconds;
+        if (one->aggregate_seconds > told->aggregate_seconds)
+            told->aggregate_seconds = one->aggregate_seconds;
         if (one->prolongator_seconds > told->prolongator_seconds)
             told->prolongator_seconds = one->prolongator_seconds;
     }
@@ -478,15 +489,14 @@ dcsr_status dcsr_i_divide(dcsr_i_divided **made, dcsr_multi_amg *amg, dcsr_multi
         status = prepare(d, amg, A);
         if (!status) m->like = usable(like, d, &m->why);
         if (m->like) d->symmetric = like->symmetric;
-        if (!status) status = make_levels(m, amg);
+        if (!status) status = note(m, make_levels(m, amg));
         leave(m);
         *why = m->why;
     }
+    if (status) dcsr_i_divided_destroy(d);
+    if (status && m && *m->said) dcsr_thread_fail(status, "%s", m->said);
     dcsr_context_free(amg->context[0], m, 1, sizeof *m);
-    if (status) {
-        dcsr_i_divided_destroy(d);
-        return status;
-    }
+    if (status) return status;
     tell(d);
     d->info.setup_seconds = dcsr_i_amg_now() - start;
     *made = d;

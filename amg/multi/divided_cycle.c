@@ -76,7 +76,8 @@ static dcsr_status smooth_after(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
     operands o;
     DCSR_I_AMG_TRY(get_operands(&o, p, own, k));
     if (o.rows)
-        own->engine->smooth_after(own, o.rows, p->smoothing, o.level->scale.data, o.b, o.q, o.level->d.data, o.x);
+        own->engine->smooth_after(own, o.rows, p->smoothing, o.level->scale.data, o.b, o.q, o.level->d.data,
+                                  o.x);
     return DCSR_OK;
 }
 
@@ -101,7 +102,8 @@ static dcsr_status solve_last(const dcsr_i_divided *d)
 }
 
 /* x = the last level's solution for b, both the device's rows of it: by way of the first device. */
-static dcsr_status go_to_last(const pass *p, dcsr_i_amg_hierarchy *own, uint64_t k, double *x, const double *b)
+static dcsr_status go_to_last(const pass *p, dcsr_i_amg_hierarchy *own, uint64_t k, double *x,
+                              const double *b)
 {
     const dcsr_i_divided *d = p->d;
     const uint64_t first = d->border[d->count][k], rows = dcsr_i_divided_rows(d, d->count, k);

@@ -2,6 +2,7 @@
  * what spectrum.c does on one device, from the same random vector. */
 #include "amg/multi/levels.h"
 #include <math.h>
+#include <stdio.h>
 
 enum { MOST_STEPS = DCSR_I_AMG_MOST_LANCZOS };
 
@@ -148,7 +149,9 @@ dcsr_status dcsr_i_divided_rho(double *rho, dcsr_i_divided *d, int number, doubl
     if (!status) status = dcsr_multi_vector_fill(l.before, &(double){0});
     dcsr_multi_vector *const taken[] = {l.v, l.before, l.w};
     if (!status) status = estimate(rho, &l, gershgorin);
+    char said[512];
+    snprintf(said, sizeof said, "%s", status ? dcsr_thread_error() : "");
     dcsr_multi_vector_destroy(taken[0]);
     dcsr_multi_vector_destroy(taken[1]);
-    return status;
+    return status ? dcsr_thread_fail(status, "%s", said) : DCSR_OK;
 }

@@ -2,8 +2,8 @@
  *
  * The levels 0 to count - 1 are divided: device k has some rows of A, as a part of a partitioned matrix, which all
  * multiply with together; and in a hierarchy of its own (own[k]) what concerns these rows alone. Its aggregates are of
- * its own rows, so its P leads to its own rows of the next level, R back, and nothing travels there. Level `count` is on
- * the first device, as the first one of a hierarchy for one device (`last`).
+ * its own rows, so its P leads to its own rows of the next level, R back, and nothing travels there. Level `count` is
+ * on the first device, as the first one of a hierarchy for one device (`last`).
  *
  *      own[k]->level[l].A   the rows of the part, whose columns are those of the whole: own ones begin at rows.first
  *      own[k]->level[l].P   part k's rows x part k's rows of level l + 1
@@ -12,7 +12,7 @@
 #define DCSR_AMG_MULTI_LEVELS_H
 
 #include "amg/amg_engine.h"
-#include <dcsr/multi_amg.h>
+#include <dcsr/multi.h>
 
 typedef struct dcsr_i_divided_level {
     dcsr_multi_matrix *matrix; /* NULL: the view is the caller's */
@@ -56,12 +56,12 @@ static inline uint64_t dcsr_i_divided_all(const dcsr_i_divided *d, int number)
     return d->border[number][d->parts];
 }
 
-/* The part of a vector that device k has, where its memory is; for a device without rows NULL. */
+/* divided_cycle.c: the part of a vector that device k has, where its memory is; for a device without rows NULL. */
 dcsr_status dcsr_i_divided_lend(double **values, dcsr_multi_vector *vector, const dcsr_i_amg_hierarchy *own,
                                 uint64_t k, uint64_t rows);
 
-/* divide.c: the levels for A; `like`, if it is not NULL: with its aggregates and rho while these hold together, and *why
- * says where they did not. */
+/* divide.c: the levels for A; `like`, if it is not NULL: with its aggregates and rho while these hold together; *why
+ * says why they did not, or is NULL. */
 dcsr_status dcsr_i_divide(dcsr_i_divided **made, dcsr_multi_amg *amg, dcsr_multi_view *A,
                           const dcsr_i_divided *like, const char **why);
 void dcsr_i_divided_destroy(dcsr_i_divided *d);

@@ -63,11 +63,11 @@ dcsr_status dcsr_multi_amg_set(dcsr_multi_amg *amg, const char *name, const char
 /* What levels on several devices cannot do. */
 static dcsr_status check_options(const dcsr_i_amg_options *o)
 {
-    const char *what = o->block > 1                              ? "block above 1"
-                       : o->precision == DCSR_I_AMG_FP32         ? "precision=fp32"
-                       : o->cycle == DCSR_I_AMG_K                ? "cycle=K"
+    const char *what = o->block > 1                             ? "block above 1"
+                       : o->precision == DCSR_I_AMG_FP32        ? "precision=fp32"
+                       : o->cycle == DCSR_I_AMG_K               ? "cycle=K"
                        : o->smoother == DCSR_I_AMG_GAUSS_SEIDEL ? "smoother=gauss-seidel"
-                                                                 : NULL;
+                                                                : NULL;
     if (!what) return DCSR_OK;
     return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
                             "multi amg setup: %s is for one device; choose another, or use a dcsr_amg", what);
@@ -153,10 +153,11 @@ static dcsr_status check_vector(const dcsr_multi_amg *amg, dcsr_multi_vector *ve
             return dcsr_thread_fail(DCSR_ERROR_TYPE_MISMATCH, "multi amg apply: %s is %s; it must be fp64",
                                     name, dcsr_type_name(info.type));
         if (first != border[k] || first + info.size != border[k + 1])
-            return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                                    "multi amg apply: %s has other borders than the rows of A; create it from "
-                                    "the view that the levels are for",
-                                    name);
+            return dcsr_thread_fail(
+                DCSR_ERROR_INVALID_ARGUMENT,
+                "multi amg apply: %s has other borders than the rows of A; create it from "
+                "the view that the levels are for",
+                name);
     }
     return DCSR_OK;
 }
