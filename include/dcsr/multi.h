@@ -508,8 +508,8 @@ typedef struct dcsr_multi_cg_result {
  * not checked beyond `indefinite`. x is where to start, and becomes the solution, or as far as it came: not converged
  * is no error. result may be NULL. Errors: also TYPE_MISMATCH (not fp64), INVALID_ARGUMENT (options->jacobi and a
  * diagonal that is not all above 0; both it and amg; amg has no levels, or for rows that are cut
- * elsewhere). Cost: an iteration is a dcsr_multi_spmv(), two sums and three updates by all devices at once, O(n + m): it
- * moves 88 n bytes beside the product. Memory: 32 n bytes, with amg 40 n, with jacobi 48 n, and the diagonal as a
+ * elsewhere). Cost: an iteration is a dcsr_multi_spmv(), two sums and three updates by all devices at once, O(n + m),
+ * and moves 88 n bytes beside the product. Memory: 32 n bytes, with amg 40 n, with jacobi 48 n, and the diagonal as a
  * matrix for a while. */
 DCSR_API dcsr_status dcsr_multi_cg(double *x, dcsr_multi_cg_result *result, dcsr_multi_view *A,
                                    const double *b, const dcsr_multi_cg_options *options);
