@@ -1,15 +1,17 @@
 /* divide.c: the setup of levels that several devices have parts of, and of those below on one device.
  *
  * Strength, aggregates, T, P and R are made by each device for its rows alone, by the stages of one device: entries in
- * columns of other devices count as weak ones do, so P does not reach across a border. The next level
+ * columns of other devices count as weak ones do, until across.c adds to P and R what lies across a border. The next
+ * level
  *
  *      A'_k = R_k (A P)_k
  *
- * has entries across it nevertheless, as A P is a product of partitioned matrices, for which devices fetch rows of P.
- * Rows are numbered device by device, so the borders of a level are sums of the numbers of aggregates. */
+ * is one of products of partitioned matrices, for which devices fetch rows of P. Rows are numbered device by device, so
+ * the borders of a level are sums of the numbers of aggregates. */
 #include "amg/multi/levels.h"
 #include <dcsr/assign.h>
 #include <dcsr/mxm.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,8 +24,9 @@ typedef struct share {
     dcsr_i_amg_array B, coarse; /* near-nullspace vectors of this level and of the next */
     dcsr_i_amg_graph graph;
     dcsr_i_amg_partition parts;
-    bool kept; /* the aggregates are those of `like` */
-    dcsr_matrix *P, *product;
+    bool kept;                        /* the aggregates are those of `like` */
+    dcsr_matrix *P, *T, *S, *product; /* P and T with columns of all devices */
+    uint64_t terms;                   /* of S */
 } share;
 
 typedef struct making making;
@@ -41,6 +44,7 @@ struct making {
 };
 
 static const dcsr_desc same_bits = {.deterministic = true};
+static const dcsr_matrix_options sum_up = {.policy = DCSR_POLICY_SUM};
 
 static dcsr_status run_stage(void *user, uint64_t k)
 {
@@ -214,22 +218,21 @@ static dcsr_status aggregate(making *m, bool *made)
 
 /* ---- P, R and the next level ---- */
 
-/* P of the device, its columns where they are among those of all. */
-static dcsr_status spread(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
+/* A matrix of the device's rows and aggregates with columns where they are among those of all. */
+static dcsr_status spread(dcsr_matrix **to, making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
 {
-    share *s = &m->share[k];
-    const uint64_t first = m->d->border[m->number + 1][k], cols = dcsr_i_divided_all(m->d, m->number + 1);
-    dcsr_i_amg_matrix *P = &own->level[m->number].P;
+    const uint64_t first = m->d->border[m->number + 1][k], count = m->share[k].parts.count;
     dcsr_i_amg_array list = {0};
     dcsr_view *view;
-    DCSR_I_AMG_TRY(dcsr_matrix_create(&s->P, own->context, DCSR_FP64, rows_of(m, k), cols, NULL));
-    if (!s->parts.count) return DCSR_OK;
-    DCSR_I_AMG_TRY(dcsr_i_amg_show(&view, P, own));
-    DCSR_I_AMG_TRY(dcsr_i_amg_take(&list, own->context, s->parts.count, sizeof(uint64_t)));
+    DCSR_I_AMG_TRY(dcsr_matrix_create(to, own->context, DCSR_FP64, rows_of(m, k),
+                                      dcsr_i_divided_all(m->d, m->number + 1), &sum_up));
+    if (!count) return DCSR_OK;
+    DCSR_I_AMG_TRY(dcsr_i_amg_show(&view, &own->level[m->number].P, own));
+    DCSR_I_AMG_TRY(dcsr_i_amg_take(&list, own->context, count, sizeof(uint64_t)));
     uint64_t *columns = list.data;
-    for (uint64_t c = 0; c < s->parts.count; c++) columns[c] = first + c;
+    for (uint64_t c = 0; c < count; c++) columns[c] = first + c;
     dcsr_status status =
-        dcsr_matrix_assign(s->P, NULL, NULL, view, NULL, &(dcsr_index_list){columns, s->parts.count}, NULL);
+        dcsr_matrix_assign(*to, NULL, NULL, view, NULL, &(dcsr_index_list){columns, count}, NULL);
     dcsr_i_amg_drop(&list, own->context);
     return status;
 }
@@ -243,26 +246,50 @@ static void hide(dcsr_i_amg_matrix *matrix)
     matrix->shown = NULL;
 }
 
-static dcsr_status prolong_part(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
+/* T, as the P that is not smoothed; B becomes its rows. */
+static dcsr_status tentative_part(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
 {
     share *s = &m->share[k];
     dcsr_i_amg_level *level = &own->level[m->number];
-    const double start = dcsr_i_amg_now();
+    const double omega = own->options.omega;
     if (s->parts.count) {
         if (!m->number) {
             DCSR_I_AMG_TRY(own->engine->take(&s->B, own, level->rows, sizeof(double)));
             own->engine->fill_constants(own, s->B.data, level->rows, 1);
         }
         DCSR_I_AMG_TRY(own->engine->take(&s->coarse, own, s->parts.count, sizeof(double)));
-        DCSR_I_AMG_TRY(
-            own->engine->prolongator(level, s->B.data, s->coarse.data, own, &s->graph, &s->parts, 1));
-        DCSR_I_AMG_TRY(dcsr_i_amg_make_R(own, level));
+        own->options.omega = 0;
+        dcsr_status status =
+            own->engine->prolongator(level, s->B.data, s->coarse.data, own, &s->graph, &s->parts, 1);
+        own->options.omega = omega;
+        DCSR_I_AMG_TRY(status);
+    }
+    DCSR_I_AMG_TRY(spread(&s->T, m, own, k));
+    hide(&level->P);
+    dcsr_i_amg_matrix_free(&level->P, own);
+    level->P = (dcsr_i_amg_matrix){0};
+    return dcsr_i_across_part(&s->S, m->d, m->number, k, &s->terms);
+}
+
+static dcsr_status prolong_part(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
+{
+    share *s = &m->share[k];
+    dcsr_i_amg_level *level = &own->level[m->number];
+    dcsr_i_amg_array ones = {0}; /* the lengths of T's columns, which are there already */
+    const double start = dcsr_i_amg_now();
+    dcsr_status status = DCSR_OK;
+    if (s->parts.count) {
+        status = own->engine->take(&ones, own, s->parts.count, sizeof(double));
+        if (!status)
+            status = own->engine->prolongator(level, s->B.data, ones.data, own, &s->graph, &s->parts, 1);
+        own->engine->drop(&ones, own);
+        if (!status) status = dcsr_i_amg_make_R(own, level);
     }
     dcsr_i_amg_graph_free(&s->graph, own);
     own->engine->drop(&s->B, own);
     s->B = s->coarse;
     s->coarse = (dcsr_i_amg_array){0};
-    dcsr_status status = spread(m, own, k);
+    if (!status) status = spread(&s->P, m, own, k);
     hide(&level->P);
     level->told.prolongator_seconds = dcsr_i_amg_now() - start;
     return status;
@@ -275,7 +302,7 @@ static dcsr_status multiply_part(making *m, dcsr_i_amg_hierarchy *own, uint64_t 
     const uint64_t cols = dcsr_i_divided_all(m->d, m->number + 1);
     dcsr_i_amg_matrix *R = &own->level[m->number].R;
     dcsr_view *view, *part;
-    DCSR_I_AMG_TRY(dcsr_matrix_create(&s->product, own->context, DCSR_FP64, s->parts.count, cols, NULL));
+    DCSR_I_AMG_TRY(dcsr_matrix_create(&s->product, own->context, DCSR_FP64, s->parts.count, cols, &sum_up));
     if (!s->parts.count) return DCSR_OK;
     DCSR_I_AMG_TRY(dcsr_i_amg_show(&view, R, own));
     DCSR_I_AMG_TRY(dcsr_multi_view_get_part(m->A_P, k, &part));
@@ -285,14 +312,32 @@ static dcsr_status multiply_part(making *m, dcsr_i_amg_hierarchy *own, uint64_t 
     return status;
 }
 
-/* Makes one of the matrices that devices have. */
-static dcsr_status join_parts(dcsr_multi_matrix **whole, making *m, bool product)
+/* One matrix of those that devices have: of the field of their shares at this offset. */
+static dcsr_status join_parts(dcsr_multi_matrix **whole, making *m, size_t offset)
 {
     dcsr_matrix *part[DCSR_MAX_DEVICES];
-    for (uint64_t k = 0; k < m->d->parts; k++) part[k] = product ? m->share[k].product : m->share[k].P;
-    DCSR_I_AMG_TRY(dcsr_multi_matrix_from_parts(whole, m->d->devices, part));
-    for (uint64_t k = 0; k < m->d->parts; k++) *(product ? &m->share[k].product : &m->share[k].P) = NULL;
+    for (uint64_t k = 0; k < m->d->parts; k++)
+        part[k] = *(dcsr_matrix **)(void *)((char *)&m->share[k] + offset);
+    DCSR_I_AMG_TRY(dcsr_multi_matrix_from_parts(whole, m->d->devices, part, NULL));
+    for (uint64_t k = 0; k < m->d->parts; k++)
+        *(dcsr_matrix **)(void *)((char *)&m->share[k] + offset) = NULL;
     return DCSR_OK;
+}
+
+/* P and R across borders, where S of any device has terms. */
+static dcsr_status go_across(making *m)
+{
+    dcsr_multi_matrix *S = NULL, *T = NULL;
+    dcsr_matrix *P[DCSR_MAX_DEVICES];
+    uint64_t terms = 0;
+    for (uint64_t k = 0; k < m->d->parts; k++) terms += m->share[k].terms;
+    dcsr_status status = join_parts(&S, m, offsetof(share, S));
+    if (!status) status = join_parts(&T, m, offsetof(share, T));
+    for (uint64_t k = 0; k < m->d->parts; k++) P[k] = m->share[k].P;
+    if (!status && terms) status = note(m, dcsr_i_across_make(m->d, m->number, S, T, P));
+    dcsr_multi_matrix_destroy(S);
+    dcsr_multi_matrix_destroy(T);
+    return status;
 }
 
 /* A P, by devices that fetch rows of P. */
@@ -300,9 +345,10 @@ static dcsr_status multiply(making *m)
 {
     dcsr_multi_matrix *P = NULL, *A_P = NULL;
     dcsr_multi_view *view = NULL;
+    dcsr_matrix *product[DCSR_MAX_DEVICES];
     dcsr_i_divided_level *level = &m->d->level[m->number];
     const double start = dcsr_i_amg_now();
-    dcsr_status status = join_parts(&P, m, false);
+    dcsr_status status = join_parts(&P, m, offsetof(share, P));
     if (!status) status = dcsr_multi_view_create(&view, P, DCSR_LAYOUT_SEGMENTS, 0);
     if (!status)
         status = dcsr_multi_mxm(&A_P, DCSR_FP64, NULL, dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64), level->A,
@@ -312,10 +358,12 @@ static dcsr_status multiply(making *m)
     dcsr_multi_matrix_destroy(P);
     if (!status) status = dcsr_multi_view_create(&m->A_P, A_P, DCSR_LAYOUT_SEGMENTS, 0);
     if (!status) status = on_all(m, multiply_part);
+    for (uint64_t k = 0; k < m->d->parts; k++) product[k] = m->share[k].product;
+    if (!status) status = note(m, dcsr_i_across_add(m->d, m->number, m->A_P, product));
     dcsr_multi_view_destroy(m->A_P);
     dcsr_multi_matrix_destroy(A_P);
     m->A_P = NULL;
-    if (!status) status = join_parts(&level[1].matrix, m, true);
+    if (!status) status = join_parts(&level[1].matrix, m, offsetof(share, product));
     if (!status)
         status = dcsr_multi_view_create(&level[1].A, level[1].matrix, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
     level->told.product_seconds = dcsr_i_amg_now() - start;
@@ -324,15 +372,14 @@ static dcsr_status multiply(making *m)
 
 /* ---- The level that is on one device ---- */
 
-/* The device's part of vectors to and from it. */
+/* The device's part of its b. */
 static dcsr_status take_last(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
 {
     dcsr_i_amg_level *level = &own->level[m->number];
     level->rows = rows_of(m, k);
     if (!m->number) return DCSR_OK;
     own->engine->drop(&level->b, own); /* where aggregates were not worth it */
-    DCSR_I_AMG_TRY(own->engine->take(&level->b, own, level->rows, sizeof(double)));
-    return own->engine->take(&level->x, own, level->rows, sizeof(double));
+    return own->engine->take(&level->b, own, level->rows, sizeof(double));
 }
 
 /* Its near-nullspace vector to the landing. */
@@ -350,6 +397,8 @@ static dcsr_status gather(making *m)
     d->landing = dcsr_context_allocate(d->context, 2 * rows, sizeof(double));
     if (!d->landing) return dcsr_thread_status();
     DCSR_I_AMG_TRY(on_all(m, take_last));
+    if (d->count && !d->level[d->count].x)
+        DCSR_I_AMG_TRY(make_vector(&d->level[d->count].x, d->level[d->count].A));
     DCSR_I_AMG_TRY(dcsr_multi_view_to_matrix(&d->gathered, d->context, d->level[d->count].A, NULL));
     DCSR_I_AMG_TRY(dcsr_view_create(&d->gathered_view, d->gathered, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED));
     DCSR_I_AMG_TRY(dcsr_amg_create(&d->last, d->context));
@@ -426,7 +475,9 @@ static dcsr_status make_levels(making *m, const dcsr_multi_amg *amg)
         d->level[number].told.smoother_seconds = dcsr_i_amg_now() - start;
         DCSR_I_AMG_TRY(aggregate(m, &coarser));
         if (!coarser) break;
+        DCSR_I_AMG_TRY(on_all(m, tentative_part));
         DCSR_I_AMG_TRY(on_all(m, prolong_part));
+        DCSR_I_AMG_TRY(go_across(m));
         DCSR_I_AMG_TRY(multiply(m));
         m->number = number + 1;
     }
@@ -467,6 +518,8 @@ static void leave(making *m)
         own->engine->drop(&s->B, own);
         own->engine->drop(&s->coarse, own);
         dcsr_matrix_destroy(s->P);
+        dcsr_matrix_destroy(s->T);
+        dcsr_matrix_destroy(s->S);
         dcsr_matrix_destroy(s->product);
     }
 }
@@ -513,6 +566,9 @@ void dcsr_i_divided_destroy(dcsr_i_divided *d)
     for (int l = 0; l < DCSR_I_AMG_MOST_LEVELS; l++) {
         dcsr_multi_vector_destroy(d->level[l].x);
         dcsr_multi_vector_destroy(d->level[l].q);
+        dcsr_multi_vector_destroy(d->level[l].y);
+        dcsr_i_across_free(&d->level[l].P);
+        dcsr_i_across_free(&d->level[l].R);
         if (d->level[l].matrix) dcsr_multi_view_destroy(d->level[l].A);
         dcsr_multi_matrix_destroy(d->level[l].matrix);
     }

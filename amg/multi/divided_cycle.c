@@ -1,8 +1,9 @@
 /* divided_cycle.c: V- and W-cycles through levels that several devices have parts of: what cycle.c does on one device.
  *
- * Products with A are made by all devices together (dcsr_multi_spmv), everything else by each for its rows, in passes
- * between them: with s steps before and after, 2 s products and 2 s + 2 passes a visit. A product and a pass each wait
- * for all devices; the level on one device is a pass in which the others wait for the first. */
+ * Products with A, and with what P and R have across borders, are made by all devices together (dcsr_multi_spmv),
+ * everything else by each for its rows, in passes between them: with s steps before and after, 2 s + 2 products and
+ * 2 s + 3 passes a visit. A product and a pass each wait for all devices; the level on one device is in a pass in which
+ * the others wait for the first. */
 #include "amg/multi/levels.h"
 
 /* Where b of a visit is: the caller's vector, or in own[k]->level[number]. */
@@ -117,29 +118,45 @@ static dcsr_status go_to_last(const pass *p, dcsr_i_amg_hierarchy *own, uint64_t
     return DCSR_OK;
 }
 
-/* q = b - q, and R q as b of the next level; where that is the last, its x too. */
-static dcsr_status descend(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
+/* q = b - q, and R q of its own rows as b of the next level. */
+static dcsr_status restrict_own(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
 {
     operands o;
-    dcsr_i_amg_level *next = &own->level[p->number + 1];
     DCSR_I_AMG_TRY(get_operands(&o, p, own, k));
     if (o.rows) o.form.run->combine(&o.form, o.rows, dcsr_i_amg_one, o.b, MINUS, o.q);
     if (dcsr_i_divided_rows(p->d, p->number + 1, k))
-        o.form.run->multiply(&o.form, &o.level->R.rows, o.q, next->b.data);
-    if (p->number + 1 < p->d->count) return DCSR_OK;
-    return go_to_last(p, own, k, next->x.data, next->b.data);
+        o.form.run->multiply(&o.form, &o.level->R.rows, o.q, own->level[p->number + 1].b.data);
+    return DCSR_OK;
 }
 
-/* x += P e, e of the next level. */
-static dcsr_status ascend(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
+/* Adds what comes across borders; where the next level is the last, its x too. */
+static dcsr_status restrict_across(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
+{
+    const dcsr_i_divided_level *level = &p->d->level[p->number];
+    const uint64_t coarse = dcsr_i_divided_rows(p->d, p->number + 1, k);
+    const dcsr_i_amg_form form = own->engine->form_of(own, DCSR_FP64, 1);
+    double *x, *y, *b = own->level[p->number + 1].b.data;
+    if (level->R.view && coarse) {
+        DCSR_I_AMG_TRY(dcsr_i_divided_lend(&y, level->y, own, k, coarse));
+        form.run->combine(&form, coarse, dcsr_i_amg_one, y, dcsr_i_amg_one, b);
+    }
+    if (p->number + 1 < p->d->count) return DCSR_OK;
+    DCSR_I_AMG_TRY(dcsr_i_divided_lend(&x, level[1].x, own, k, coarse));
+    return go_to_last(p, own, k, x, b);
+}
+
+/* x += P e, e of the next level; q has what comes across borders. */
+static dcsr_status prolong(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
 {
     operands o;
+    const dcsr_i_divided_level *level = &p->d->level[p->number];
     const uint64_t coarse = dcsr_i_divided_rows(p->d, p->number + 1, k);
-    double *e = own->level[p->number + 1].x.data;
+    double *e;
     DCSR_I_AMG_TRY(get_operands(&o, p, own, k));
-    if (p->number + 1 < p->d->count)
-        DCSR_I_AMG_TRY(dcsr_i_divided_lend(&e, p->d->level[p->number + 1].x, own, k, coarse));
-    if (coarse) o.form.run->add_product(&o.form, &o.level->P.rows, e, o.x, o.x);
+    DCSR_I_AMG_TRY(dcsr_i_divided_lend(&e, level[1].x, own, k, coarse));
+    if (coarse && o.rows) o.form.run->add_product(&o.form, &o.level->P.rows, e, o.x, o.x);
+    if (level->P.view && o.rows)
+        o.form.run->combine(&o.form, o.rows, dcsr_i_amg_one, o.q, dcsr_i_amg_one, o.x);
     return DCSR_OK;
 }
 
@@ -196,6 +213,23 @@ static dcsr_status multiply(const pass *p)
     return dcsr_multi_spmv(level->q, level->A, p->x, NULL);
 }
 
+/* b of the next level, and if that is the last its x. */
+static dcsr_status descend(pass *p)
+{
+    const dcsr_i_divided_level *level = &p->d->level[p->number];
+    DCSR_I_AMG_TRY(on_all(p, restrict_own));
+    if (level->R.view) DCSR_I_AMG_TRY(dcsr_multi_spmv(level->y, level->R.view, level->q, NULL));
+    return level->R.view || p->number + 1 == p->d->count ? on_all(p, restrict_across) : DCSR_OK;
+}
+
+/* x += P e */
+static dcsr_status ascend(pass *p)
+{
+    const dcsr_i_divided_level *level = &p->d->level[p->number];
+    if (level->P.view) DCSR_I_AMG_TRY(dcsr_multi_spmv(level->q, level->P.view, level[1].x, NULL));
+    return on_all(p, prolong);
+}
+
 static dcsr_status smooth(pass *p, int first)
 {
     const dcsr_i_amg_level *level = &p->d->own[0]->level[p->number]; /* steps are the same on all */
@@ -215,7 +249,7 @@ static dcsr_status cycle(pass *p)
     DCSR_I_AMG_TRY(on_all(p, smooth_first));
     DCSR_I_AMG_TRY(smooth(p, 1));
     DCSR_I_AMG_TRY(multiply(p));
-    DCSR_I_AMG_TRY(on_all(p, descend));
+    DCSR_I_AMG_TRY(descend(p));
     if (next < p->d->count) {
         pass below = {.d = p->d, .number = next, .x = p->d->level[next].x, .b = FROM_ABOVE};
         DCSR_I_AMG_TRY(cycle(&below));
@@ -227,7 +261,7 @@ static dcsr_status cycle(pass *p)
             DCSR_I_AMG_TRY(on_all(&below, add_kept));
         }
     }
-    DCSR_I_AMG_TRY(on_all(p, ascend));
+    DCSR_I_AMG_TRY(ascend(p));
     return smooth(p, 0);
 }
 

@@ -104,11 +104,13 @@ DCSR_API dcsr_status dcsr_multi_matrix_from_view(dcsr_multi_matrix **matrix, dcs
                                                  dcsr_view *view, const dcsr_matrix_options *options);
 /* The same of matrices that are on the devices: part[k], of device k's context, has the rows behind those of part
  * k - 1. They have one type, policy and number of columns, nothing is queued on them, and on success they are the new
- * matrix's: nobody else uses or destroys them. Errors: INVALID_ARGUMENT (NULL, a part of another context),
+ * matrix's: nobody else uses or destroys them. columns, with a number more than there are devices, says where vectors
+ * of the columns are cut; NULL: where rows are, or at equal shares if the matrix is not square. Errors:
+ * INVALID_ARGUMENT (NULL, a part of another context, columns that do not ascend from 0 to their number),
  * DIMENSION_MISMATCH, TYPE_MISMATCH, TOO_LARGE, OUT_OF_MEMORY, CONTEXT_DESTROYED; the parts are then the caller's.
  * Cost: O(devices). */
 DCSR_API dcsr_status dcsr_multi_matrix_from_parts(dcsr_multi_matrix **matrix, dcsr_multi *devices,
-                                                  dcsr_matrix *const *part);
+                                                  dcsr_matrix *const *part, const uint64_t *columns);
 DCSR_API void dcsr_multi_matrix_destroy(dcsr_multi_matrix *matrix);
 
 /* Queue n entries, or deletions; arguments, errors and cost as of dcsr_matrix_insert() and dcsr_matrix_remove(). The
