@@ -76,6 +76,57 @@ Test(multi_amg_faults, arguments_are_checked)
     close_world(&w);
 }
 
+/* ---- Matrices of parts ---- */
+
+/* A partitioned matrix of two matrices shows their rows, one behind the other; what does not fit is refused, and stays
+ * the caller's. */
+Test(multi_amg_faults, parts_become_a_matrix)
+{
+    dcsr_multi *devices = test_devices(2, 2);
+    dcsr_multi_info info;
+    TEST_OK(dcsr_multi_get_info(devices, &info));
+    dcsr_matrix *part[2], *other;
+    dcsr_multi_matrix *matrix;
+    dcsr_multi_view *view;
+    for (uint64_t k = 0; k < info.devices; k++) {
+        TEST_OK(dcsr_matrix_create(&part[k], info.context[k], DCSR_FP64, 3 + k, 9, NULL));
+        TEST_OK(
+            dcsr_matrix_insert(part[k], 1, (const uint64_t[]){k}, (const uint64_t[]){4}, &(double){7}, NULL));
+        TEST_OK(dcsr_matrix_wait(part[k]));
+    }
+    if (info.devices == 2) {
+        dcsr_matrix *swapped[] = {part[1], part[0]}, *narrow[] = {part[0], NULL};
+        TEST_OK(dcsr_matrix_create(&other, info.context[1], DCSR_FP64, 2, 8, NULL));
+        TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "part 1 is NULL",
+                     dcsr_multi_matrix_from_parts(&matrix, devices, narrow, NULL));
+        narrow[1] = other;
+        TEST_REFUSED(DCSR_ERROR_DIMENSION_MISMATCH, "part 1 has 8 columns",
+                     dcsr_multi_matrix_from_parts(&matrix, devices, narrow, NULL));
+        TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "another context",
+                     dcsr_multi_matrix_from_parts(&matrix, devices, swapped, NULL));
+        TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "columns[2] is 8",
+                     dcsr_multi_matrix_from_parts(&matrix, devices, part, (const uint64_t[]){0, 2, 8}));
+        TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "columns[0] is 1",
+                     dcsr_multi_matrix_from_parts(&matrix, devices, part, (const uint64_t[]){1, 2, 9}));
+        dcsr_matrix_destroy(other);
+    }
+    TEST_OK(dcsr_multi_matrix_from_parts(&matrix, devices, part,
+                                         info.devices == 2 ? (const uint64_t[]){0, 2, 9} : NULL));
+    TEST_OK(dcsr_multi_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    for (uint64_t row = 0; row < (info.devices == 2 ? 7 : 3); row++) {
+        uint32_t column = 0;
+        double value = 0;
+        uint64_t length;
+        TEST_OK(dcsr_multi_view_get_row(view, row, 1, &column, &value, &length));
+        const bool there = row == 0 || row == 4;
+        cr_assert_eq(length, there);
+        cr_assert(!there || (column == 4 && value == 7));
+    }
+    dcsr_multi_view_destroy(view);
+    dcsr_multi_matrix_destroy(matrix);
+    dcsr_multi_destroy(devices);
+}
+
 /* ---- Changes ---- */
 
 /* Changes values, or with `pattern` adds edges between far rows, and updates; x is that of the new matrix. */
