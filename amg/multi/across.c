@@ -93,18 +93,31 @@ dcsr_status dcsr_i_across_part(dcsr_matrix **S, dcsr_i_divided *d, int number, u
 
 /* ---- P and R ---- */
 
-/* The entries of P_across, as the devices have them. */
-static dcsr_status list_product(dcsr_coo *list, dcsr_multi_matrix *product, uint64_t parts)
+/* What devices do at once; matrices of all and of each. */
+typedef struct work {
+    const dcsr_i_divided *d;
+    int number;
+    bool transposed;
+    dcsr_coo list[DCSR_MAX_DEVICES]; /* the entries of P_across, as the devices have them */
+    dcsr_multi_view *view;           /* of what is read */
+    dcsr_matrix *const *to;          /* what is added to */
+    dcsr_matrix *part[DCSR_MAX_DEVICES];
+} work;
+
+/* The device's entries of a product. */
+static dcsr_status list_part(void *user, uint64_t k)
 {
-    dcsr_multi_view *view;
-    DCSR_I_AMG_TRY(dcsr_multi_view_create(&view, product, DCSR_LAYOUT_SEGMENTS, 0));
-    dcsr_status status = DCSR_OK;
-    for (uint64_t k = 0; k < parts && !status; k++) {
-        dcsr_view *part;
-        status = dcsr_multi_view_get_part(view, k, &part);
-        if (!status) status = dcsr_view_to_coo(&list[k], part);
-    }
-    dcsr_multi_view_destroy(view);
+    work *w = user;
+    dcsr_view *part;
+    DCSR_I_AMG_TRY(dcsr_multi_view_get_part(w->view, k, &part));
+    return dcsr_view_to_coo(&w->list[k], part);
+}
+
+static dcsr_status list_product(work *w, dcsr_multi_matrix *product)
+{
+    DCSR_I_AMG_TRY(dcsr_multi_view_create(&w->view, product, DCSR_LAYOUT_SEGMENTS, 0));
+    dcsr_status status = dcsr_multi_run(w->d->devices, list_part, w);
+    dcsr_multi_view_destroy(w->view);
     return status;
 }
 
@@ -116,8 +129,8 @@ static dcsr_status insert_transposed(dcsr_matrix *R, const dcsr_coo *list, const
     dcsr_coo own = {0};
     uint64_t count = 0, most = 0;
     for (uint64_t j = 0; j < d->parts; j++) most += list[j].nnz;
-    DCSR_I_AMG_TRY(
-        dcsr_coo_allocate(&own, d->context, DCSR_FP64, end - first, dcsr_i_divided_all(d, number), most));
+    DCSR_I_AMG_TRY(dcsr_coo_allocate(&own, d->own[k]->context, DCSR_FP64, end - first,
+                                     dcsr_i_divided_all(d, number), most));
     for (uint64_t j = 0; j < d->parts; j++)
         for (uint64_t e = 0; e < list[j].nnz; e++) {
             const uint64_t column = list[j].col_indices[e];
@@ -140,25 +153,36 @@ static dcsr_status insert_list(dcsr_matrix *P, const dcsr_coo *list)
     return dcsr_matrix_wait(P);
 }
 
-/* A partitioned matrix with a view, of parts with these rows and columns, which are filled: P_across, or its
- * transpose. */
-static dcsr_status make_across(dcsr_i_across *to, const dcsr_coo *list, const dcsr_i_divided *d, int number,
-                               bool transposed)
+static dcsr_status insert_part(void *user, uint64_t k)
 {
-    const int rows = transposed ? number + 1 : number, cols = transposed ? number : number + 1;
-    dcsr_matrix *part[DCSR_MAX_DEVICES] = {NULL};
-    dcsr_status status = DCSR_OK;
-    for (uint64_t k = 0; k < d->parts && !status; k++) {
-        status = dcsr_matrix_create(&part[k], d->own[k]->context, DCSR_FP64, dcsr_i_divided_rows(d, rows, k),
-                                    dcsr_i_divided_all(d, cols), &sum_up);
-        if (!status)
-            status =
-                transposed ? insert_transposed(part[k], list, d, number, k) : insert_list(part[k], &list[k]);
-    }
-    if (!status) status = dcsr_multi_matrix_from_parts(&to->matrix, d->devices, part, d->border[cols]);
-    for (uint64_t k = 0; k < d->parts && status; k++) dcsr_matrix_destroy(part[k]);
-    if (!status) status = dcsr_multi_view_create(&to->view, to->matrix, DCSR_LAYOUT_SEGMENTS, 0);
-    return status;
+    const work *w = user;
+    return insert_list(w->to[k], &w->list[k]);
+}
+
+/* The device's part of P_across, or of its transpose. */
+static dcsr_status make_part(void *user, uint64_t k)
+{
+    work *w = user;
+    const int rows = w->transposed ? w->number + 1 : w->number,
+              cols = w->transposed ? w->number : w->number + 1;
+    DCSR_I_AMG_TRY(dcsr_matrix_create(&w->part[k], w->d->own[k]->context, DCSR_FP64,
+                                      dcsr_i_divided_rows(w->d, rows, k), dcsr_i_divided_all(w->d, cols),
+                                      &sum_up));
+    return w->transposed ? insert_transposed(w->part[k], w->list, w->d, w->number, k)
+                         : insert_list(w->part[k], &w->list[k]);
+}
+
+static dcsr_status make_across(dcsr_i_across *to, work *w, bool transposed)
+{
+    const dcsr_i_divided *d = w->d;
+    w->transposed = transposed;
+    for (uint64_t k = 0; k < d->parts; k++) w->part[k] = NULL;
+    dcsr_status status = dcsr_multi_run(d->devices, make_part, w);
+    if (!status)
+        status = dcsr_multi_matrix_from_parts(&to->matrix, d->devices, w->part,
+                                              d->border[transposed ? w->number : w->number + 1]);
+    for (uint64_t k = 0; k < d->parts && status; k++) dcsr_matrix_destroy(w->part[k]);
+    return status ? status : dcsr_multi_view_create(&to->view, to->matrix, DCSR_LAYOUT_SEGMENTS, 0);
 }
 
 dcsr_status dcsr_i_across_make(dcsr_i_divided *d, int number, dcsr_multi_matrix *S, dcsr_multi_matrix *T,
@@ -167,7 +191,7 @@ dcsr_status dcsr_i_across_make(dcsr_i_divided *d, int number, dcsr_multi_matrix 
     dcsr_i_divided_level *level = &d->level[number];
     dcsr_multi_view *left = NULL, *right = NULL;
     dcsr_multi_matrix *product = NULL;
-    dcsr_coo list[DCSR_MAX_DEVICES] = {{0}};
+    work w = {.d = d, .number = number, .to = P};
     dcsr_status status = dcsr_multi_view_create(&left, S, DCSR_LAYOUT_SEGMENTS, 0);
     if (!status) status = dcsr_multi_view_create(&right, T, DCSR_LAYOUT_SEGMENTS, 0);
     if (!status)
@@ -175,34 +199,38 @@ dcsr_status dcsr_i_across_make(dcsr_i_divided *d, int number, dcsr_multi_matrix 
                                 right, &(dcsr_desc){.deterministic = true}, NULL);
     dcsr_multi_view_destroy(left);
     dcsr_multi_view_destroy(right);
-    if (!status) status = list_product(list, product, d->parts);
+    if (!status) status = list_product(&w, product);
     dcsr_multi_matrix_destroy(product);
-    if (!status) status = make_across(&level->P, list, d, number, false);
-    if (!status) status = make_across(&level->R, list, d, number, true);
-    for (uint64_t k = 0; k < d->parts && !status; k++) status = insert_list(P[k], &list[k]);
+    if (!status) status = make_across(&level->P, &w, false);
+    if (!status) status = make_across(&level->R, &w, true);
+    if (!status) status = dcsr_multi_run(d->devices, insert_part, &w);
     if (!status) status = dcsr_multi_vector_create(&level->y, level->R.view, DCSR_FP64, false);
     if (!status) status = dcsr_multi_vector_fill(level->y, &(double){0});
-    for (uint64_t k = 0; k < d->parts; k++) dcsr_coo_free(&list[k]);
+    for (uint64_t k = 0; k < d->parts; k++) dcsr_coo_free(&w.list[k]);
     return status;
+}
+
+static dcsr_status add_part(void *user, uint64_t k)
+{
+    const work *w = user;
+    dcsr_view *part;
+    DCSR_I_AMG_TRY(dcsr_multi_view_get_part(w->view, k, &part));
+    DCSR_I_AMG_TRY(dcsr_matrix_add(w->to[k], part, NULL));
+    return dcsr_matrix_wait(w->to[k]);
 }
 
 dcsr_status dcsr_i_across_add(dcsr_i_divided *d, int number, dcsr_multi_view *A_P,
                               dcsr_matrix *const *product)
 {
     dcsr_multi_matrix *more = NULL;
-    dcsr_multi_view *view = NULL;
+    work w = {.d = d, .to = product};
     if (!d->level[number].R.view) return DCSR_OK;
     dcsr_status status =
         dcsr_multi_mxm(&more, DCSR_FP64, NULL, dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64),
                        d->level[number].R.view, A_P, &(dcsr_desc){.deterministic = true}, NULL);
-    if (!status) status = dcsr_multi_view_create(&view, more, DCSR_LAYOUT_SEGMENTS, 0);
-    for (uint64_t k = 0; k < d->parts && !status; k++) {
-        dcsr_view *part;
-        status = dcsr_multi_view_get_part(view, k, &part);
-        if (!status) status = dcsr_matrix_add(product[k], part, NULL);
-        if (!status) status = dcsr_matrix_wait(product[k]);
-    }
-    dcsr_multi_view_destroy(view);
+    if (!status) status = dcsr_multi_view_create(&w.view, more, DCSR_LAYOUT_SEGMENTS, 0);
+    if (!status) status = dcsr_multi_run(d->devices, add_part, &w);
+    dcsr_multi_view_destroy(w.view);
     dcsr_multi_matrix_destroy(more);
     return status;
 }

@@ -25,6 +25,7 @@ typedef struct share {
     dcsr_i_amg_graph graph;
     dcsr_i_amg_partition parts;
     bool kept;                        /* the aggregates are those of `like` */
+    bool orthonormal;                 /* B has become T */
     dcsr_matrix *P, *T, *S, *product; /* P and T with columns of all devices */
     uint64_t terms;                   /* of S */
 } share;
@@ -246,6 +247,17 @@ static void hide(dcsr_i_amg_matrix *matrix)
     matrix->shown = NULL;
 }
 
+/* B of the first level, and room for the next one's. */
+static dcsr_status begin_vectors(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
+{
+    share *s = &m->share[k];
+    if (!m->number && !s->B.data) {
+        DCSR_I_AMG_TRY(own->engine->take(&s->B, own, rows_of(m, k), sizeof(double)));
+        own->engine->fill_constants(own, s->B.data, rows_of(m, k), 1);
+    }
+    return s->coarse.data ? DCSR_OK : own->engine->take(&s->coarse, own, s->parts.count, sizeof(double));
+}
+
 /* T, as the P that is not smoothed; B becomes its rows. */
 static dcsr_status tentative_part(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
 {
@@ -253,16 +265,13 @@ static dcsr_status tentative_part(making *m, dcsr_i_amg_hierarchy *own, uint64_t
     dcsr_i_amg_level *level = &own->level[m->number];
     const double omega = own->options.omega;
     if (s->parts.count) {
-        if (!m->number) {
-            DCSR_I_AMG_TRY(own->engine->take(&s->B, own, level->rows, sizeof(double)));
-            own->engine->fill_constants(own, s->B.data, level->rows, 1);
-        }
-        DCSR_I_AMG_TRY(own->engine->take(&s->coarse, own, s->parts.count, sizeof(double)));
+        DCSR_I_AMG_TRY(begin_vectors(m, own, k));
         own->options.omega = 0;
         dcsr_status status =
             own->engine->prolongator(level, s->B.data, s->coarse.data, own, &s->graph, &s->parts, 1);
         own->options.omega = omega;
         DCSR_I_AMG_TRY(status);
+        s->orthonormal = true;
     }
     DCSR_I_AMG_TRY(spread(&s->T, m, own, k));
     hide(&level->P);
@@ -275,16 +284,20 @@ static dcsr_status prolong_part(making *m, dcsr_i_amg_hierarchy *own, uint64_t k
 {
     share *s = &m->share[k];
     dcsr_i_amg_level *level = &own->level[m->number];
-    dcsr_i_amg_array ones = {0}; /* the lengths of T's columns, which are there already */
+    dcsr_i_amg_array lengths = {0}; /* of T's columns: 1, where T is there already */
     const double start = dcsr_i_amg_now();
     dcsr_status status = DCSR_OK;
     if (s->parts.count) {
-        status = own->engine->take(&ones, own, s->parts.count, sizeof(double));
+        DCSR_I_AMG_TRY(begin_vectors(m, own, k));
+        status = own->engine->take(&lengths, own, s->parts.count, sizeof(double));
         if (!status)
-            status = own->engine->prolongator(level, s->B.data, ones.data, own, &s->graph, &s->parts, 1);
-        own->engine->drop(&ones, own);
+            status =
+                own->engine->prolongator(level, s->B.data, s->orthonormal ? lengths.data : s->coarse.data,
+                                         own, &s->graph, &s->parts, 1);
+        own->engine->drop(&lengths, own);
         if (!status) status = dcsr_i_amg_make_R(own, level);
     }
+    s->orthonormal = false;
     dcsr_i_amg_graph_free(&s->graph, own);
     own->engine->drop(&s->B, own);
     s->B = s->coarse;
@@ -475,9 +488,9 @@ static dcsr_status make_levels(making *m, const dcsr_multi_amg *amg)
         d->level[number].told.smoother_seconds = dcsr_i_amg_now() - start;
         DCSR_I_AMG_TRY(aggregate(m, &coarser));
         if (!coarser) break;
-        DCSR_I_AMG_TRY(on_all(m, tentative_part));
+        if (d->parts > 1) DCSR_I_AMG_TRY(on_all(m, tentative_part));
         DCSR_I_AMG_TRY(on_all(m, prolong_part));
-        DCSR_I_AMG_TRY(go_across(m));
+        if (d->parts > 1) DCSR_I_AMG_TRY(go_across(m));
         DCSR_I_AMG_TRY(multiply(m));
         m->number = number + 1;
     }
