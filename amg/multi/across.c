@@ -13,6 +13,7 @@
 #include <dcsr/mxm.h>
 #include <dcsr/select.h>
 #include <math.h>
+#include <stdio.h>
 
 static const dcsr_matrix_options sum_up = {.policy = DCSR_POLICY_SUM};
 
@@ -102,7 +103,20 @@ typedef struct work {
     dcsr_multi_view *view;           /* of what is read */
     dcsr_matrix *const *to;          /* what is added to */
     dcsr_matrix *part[DCSR_MAX_DEVICES];
+    char said[512]; /* of the first failure: giving back what there is may fail with others */
 } work;
+
+static dcsr_status note(work *w, dcsr_status status)
+{
+    if (status && !*w->said) snprintf(w->said, sizeof w->said, "%s", dcsr_thread_error());
+    return status;
+}
+
+/* At the end, when all has been given back. */
+static dcsr_status tell(const work *w, dcsr_status status)
+{
+    return status && *w->said ? dcsr_thread_fail(status, "%s", w->said) : status;
+}
 
 /* The device's entries of a product. */
 static dcsr_status list_part(void *user, uint64_t k)
@@ -116,7 +130,7 @@ static dcsr_status list_part(void *user, uint64_t k)
 static dcsr_status list_product(work *w, dcsr_multi_matrix *product)
 {
     DCSR_I_AMG_TRY(dcsr_multi_view_create(&w->view, product, DCSR_LAYOUT_SEGMENTS, 0));
-    dcsr_status status = dcsr_multi_run(w->d->devices, list_part, w);
+    dcsr_status status = note(w, dcsr_multi_run(w->d->devices, list_part, w));
     dcsr_multi_view_destroy(w->view);
     return status;
 }
@@ -177,7 +191,7 @@ static dcsr_status make_across(dcsr_i_across *to, work *w, bool transposed)
     const dcsr_i_divided *d = w->d;
     w->transposed = transposed;
     for (uint64_t k = 0; k < d->parts; k++) w->part[k] = NULL;
-    dcsr_status status = dcsr_multi_run(d->devices, make_part, w);
+    dcsr_status status = note(w, dcsr_multi_run(d->devices, make_part, w));
     if (!status)
         status = dcsr_multi_matrix_from_parts(&to->matrix, d->devices, w->part,
                                               d->border[transposed ? w->number : w->number + 1]);
@@ -195,19 +209,20 @@ dcsr_status dcsr_i_across_make(dcsr_i_divided *d, int number, dcsr_multi_matrix 
     dcsr_status status = dcsr_multi_view_create(&left, S, DCSR_LAYOUT_SEGMENTS, 0);
     if (!status) status = dcsr_multi_view_create(&right, T, DCSR_LAYOUT_SEGMENTS, 0);
     if (!status)
-        status = dcsr_multi_mxm(&product, DCSR_FP64, NULL, dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64), left,
-                                right, &(dcsr_desc){.deterministic = true}, NULL);
+        status =
+            note(&w, dcsr_multi_mxm(&product, DCSR_FP64, NULL, dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64),
+                                    left, right, &(dcsr_desc){.deterministic = true}, NULL));
     dcsr_multi_view_destroy(left);
     dcsr_multi_view_destroy(right);
     if (!status) status = list_product(&w, product);
     dcsr_multi_matrix_destroy(product);
     if (!status) status = make_across(&level->P, &w, false);
     if (!status) status = make_across(&level->R, &w, true);
-    if (!status) status = dcsr_multi_run(d->devices, insert_part, &w);
+    if (!status) status = note(&w, dcsr_multi_run(d->devices, insert_part, &w));
     if (!status) status = dcsr_multi_vector_create(&level->y, level->R.view, DCSR_FP64, false);
     if (!status) status = dcsr_multi_vector_fill(level->y, &(double){0});
     for (uint64_t k = 0; k < d->parts; k++) dcsr_coo_free(&w.list[k]);
-    return status;
+    return tell(&w, status);
 }
 
 static dcsr_status add_part(void *user, uint64_t k)
@@ -226,13 +241,13 @@ dcsr_status dcsr_i_across_add(dcsr_i_divided *d, int number, dcsr_multi_view *A_
     work w = {.d = d, .to = product};
     if (!d->level[number].R.view) return DCSR_OK;
     dcsr_status status =
-        dcsr_multi_mxm(&more, DCSR_FP64, NULL, dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64),
-                       d->level[number].R.view, A_P, &(dcsr_desc){.deterministic = true}, NULL);
+        note(&w, dcsr_multi_mxm(&more, DCSR_FP64, NULL, dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64),
+                                d->level[number].R.view, A_P, &(dcsr_desc){.deterministic = true}, NULL));
     if (!status) status = dcsr_multi_view_create(&w.view, more, DCSR_LAYOUT_SEGMENTS, 0);
-    if (!status) status = dcsr_multi_run(d->devices, add_part, &w);
+    if (!status) status = note(&w, dcsr_multi_run(d->devices, add_part, &w));
     dcsr_multi_view_destroy(w.view);
     dcsr_multi_matrix_destroy(more);
-    return status;
+    return tell(&w, status);
 }
 
 void dcsr_i_across_free(dcsr_i_across *across)
