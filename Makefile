@@ -86,7 +86,8 @@ THREADED := $(filter test_threads test_model test_ticket test_view test_matrix t
               test_matrix_union test_fresh test_nut test_portfolio_cpu test_followers_threads \
               test_agreement test_view_again test_multi test_multi_matrix test_multi_products \
               test_multi_traverse test_multi_algorithms test_multi_matrices test_multi_paths test_multi_spmv \
-              test_vector_linear test_parts test_multi_faults test_multi_insert_device \
+              test_vector_linear test_parts test_multi_faults test_multi_insert_device test_multi_amg \
+              test_multi_amg_faults \
               test_closure test_cfl,$(SUITES))
 
 # As many jobs as tools/jobs.sh says. A -j on the command line wins over this (make sees to that itself), and so does
@@ -334,7 +335,7 @@ $(BUILD)/bench/bench_%: $(BUILD)/obj/bench/bench_%.o $(call objects,$(BUILD),$(P
 PETSC := $(shell pkg-config --exists PETSc 2>/dev/null && command -v mpicc)
 $(call objects,$(BUILD),bench/mpi/amg_petsc.c): private EXTRA = \
     $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I PETSc 2>/dev/null; mpicc --showme:compile 2>/dev/null))
-$(BUILD)/bench/amg_petsc: $(call objects,$(BUILD),bench/mpi/amg_petsc.c bench/amg_problem.c) $(BUILD)/$(ENGINE)
+$(BUILD)/bench/amg_petsc: $(call objects,$(BUILD),bench/mpi/amg_petsc.c bench/peers/amg_problem.c) $(BUILD)/$(ENGINE)
 	@mkdir -p $(@D)
 	$(SHOW)OMPI_CC='$(call cxx,$(CC))' mpicc $(CFLAGS) -fopenmp $(LDFLAGS) $^ \
 	    $(shell pkg-config --libs PETSc 2>/dev/null) $(LIBS) $($(DEVICE)_LIBS) $(JEMALLOC) -o $@

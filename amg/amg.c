@@ -63,6 +63,7 @@ dcsr_status dcsr_i_amg_hierarchy_create(dcsr_i_amg_hierarchy **hierarchy, dcsr_a
     h->pool = &amg->pool;
     h->engine = amg->engine;
     h->options = amg->options;
+    h->lower = amg->lower;
     return DCSR_OK;
 }
 

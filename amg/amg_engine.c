@@ -12,12 +12,13 @@ static void fill_constants(dcsr_i_amg_hierarchy *h, double *B, uint64_t rows, ui
 
 /* ---- Lanczos steps ---- */
 
-static void lanczos_start(dcsr_i_amg_hierarchy *h, uint64_t n, const double *d, double *v, double *w)
+static void lanczos_start(dcsr_i_amg_hierarchy *h, uint64_t first, uint64_t n, const double *d, double *v,
+                          double *w)
 {
     const int threads = dcsr_context_threads(h->context, n);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (uint64_t i = 0; i < n; i++) {
-        v[i] = d[i] != 0 ? (double)dcsr_i_amg_random(0, i) * 0x1p-64 - 0.5 : 0;
+        v[i] = d[i] != 0 ? (double)dcsr_i_amg_random(0, first + i) * 0x1p-64 - 0.5 : 0;
         w[i] = d[i] * v[i];
     }
 }
@@ -31,6 +32,21 @@ static void lanczos_step(dcsr_i_amg_hierarchy *h, uint64_t n, const double *d, d
         double next = d[i] != 0 ? w[i] / d[i] - alpha * v[i] - beta * r[i] : 0;
         w[i] = next;
         r[i] = next * d[i];
+    }
+}
+
+/* ---- Smoothing, for parts of a matrix ---- */
+
+static void smooth_after(dcsr_i_amg_hierarchy *h, uint64_t n, const dcsr_i_amg_smoothing *step,
+                         const double *scale, const double *b, const double *q, double *d, double *x)
+{
+    const int threads = dcsr_context_threads(h->context, n);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (uint64_t i = 0; i < n; i++) {
+        double change = step->add * scale[i] * (b[i] - q[i]);
+        if (step->keep != 0) change += step->keep * d[i];
+        d[i] = change;
+        x[i] += change;
     }
 }
 
@@ -120,6 +136,7 @@ const dcsr_i_amg_engine dcsr_i_amg_cpu = {.open = open,
                                           .lanczos_start = lanczos_start,
                                           .lanczos_step = lanczos_step,
                                           .form_of = dcsr_i_amg_form_of,
+                                          .smooth_after = smooth_after,
                                           .narrow = dcsr_i_amg_narrow,
                                           .widen = dcsr_i_amg_widen,
                                           .gather = gather,

@@ -52,9 +52,10 @@ dcsr_status dcsr_i_amg_take_vectors(dcsr_i_amg_hierarchy *h, int number, int wid
     dcsr_i_amg_array *const taken[] = {&level->r, &level->d,       &level->y,       &level->x,
                                        &level->b, &level->best[0], &level->best[1], &level->best[2]};
     /* x and b of level 0 are the caller's, if they are fp64; only levels below are visited twice. */
-    int count = number && h->options.cycle != DCSR_I_AMG_V          ? 8
-                : number || h->options.precision == DCSR_I_AMG_FP32 ? 5
-                                                                    : 3;
+    const bool below = number || h->lower;
+    int count = below && h->options.cycle != DCSR_I_AMG_V          ? 8
+                : below || h->options.precision == DCSR_I_AMG_FP32 ? 5
+                                                                   : 3;
     for (int v = 0; v < count; v++) {
         dcsr_i_amg_array array;
         DCSR_I_AMG_TRY(h->engine->take(&array, h, level->rows * (uint64_t)width, sizeof(double)));
@@ -238,4 +239,13 @@ void dcsr_i_amg_precondition(dcsr_i_amg_hierarchy *h, int width, const double *n
     h->engine->narrow(&f, first->rows, norms, b, first->b.data);
     cycle(h, &f, 0, first->x.data, first->b.data);
     h->engine->widen(&f, first->rows, norms, first->x.data, x);
+}
+
+void dcsr_i_amg_visit(dcsr_i_amg_hierarchy *h)
+{
+    const dcsr_i_amg_form f = h->engine->form_of(h, DCSR_FP64, 1);
+    dcsr_i_amg_level *first = &h->level[0];
+    cycle(h, &f, 0, first->x.data, first->b.data);
+    if (h->options.cycle == DCSR_I_AMG_W && h->level_count > 1)
+        visit_again(h, &f, 0, first->x.data, first->b.data);
 }

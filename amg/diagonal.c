@@ -12,7 +12,7 @@ static row_sums sums_of(const dcsr_i_amg_rows *A, uint64_t i)
     row_sums s = {0, 0};
     for (uint64_t e = 0; e < row.count; e++) {
         s.absolute += fabs(row.values[e]);
-        if (row.columns[e] == i) s.diagonal += row.values[e];
+        if (dcsr_i_amg_own(A, row.columns[e]) == i) s.diagonal += row.values[e];
     }
     return s;
 }

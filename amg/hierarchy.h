@@ -49,6 +49,7 @@ typedef enum dcsr_i_amg_precision { DCSR_I_AMG_FP64, DCSR_I_AMG_FP32 } dcsr_i_am
 enum {
     DCSR_I_AMG_MOST_LEVELS = 40,
     DCSR_I_AMG_MOST_STEPS = 10,
+    DCSR_I_AMG_MOST_LANCZOS = 50,
     DCSR_I_AMG_MOST_VECTORS = 64,
     DCSR_I_AMG_MOST_WIDTH = 8, /* right-hand sides that are solved for at a time */
     DCSR_I_AMG_TOGETHER = 64   /* rows of a block that Gauss-Seidel goes through one by one; on a device 1 */
@@ -96,6 +97,8 @@ typedef struct dcsr_i_amg_rows {
     const double *values, *moved_values;
     const float *narrow, *moved_narrow; /* the same in fp32, if cycles are (prepare.c) */
     uint64_t fixed;
+    uint32_t
+        first; /* the column of row 0's diagonal: 0, but for a part of a matrix on several devices (multi/) */
 } dcsr_i_amg_rows;
 /* One of them. */
 typedef struct dcsr_i_amg_span {
@@ -103,6 +106,12 @@ typedef struct dcsr_i_amg_span {
     const double *values;
     uint64_t count;
 } dcsr_i_amg_span;
+
+/* The row whose diagonal a column has; as many as there are rows or more: it is one of another device. */
+static inline uint32_t dcsr_i_amg_own(const dcsr_i_amg_rows *A, uint32_t column)
+{
+    return column - A->first;
+}
 
 static inline dcsr_i_amg_span dcsr_i_amg_span_of(const dcsr_i_amg_rows *A, uint64_t i)
 {
@@ -175,6 +184,7 @@ typedef struct dcsr_i_amg_hierarchy {
     int level_count, width;
     dcsr_i_amg_level level[DCSR_I_AMG_MOST_LEVELS];
     bool other_vectors;    /* the solver has got other near-nullspace vectors since the setup */
+    bool lower;            /* its first level is a level of another one (multi/): rows may have no diagonal */
     bool symmetric;        /* level 0, as far as random vectors tell, with a positive diagonal */
     dcsr_i_amg_array sums; /* of blocks of rows, for kernels */
     dcsr_amg_report report;
@@ -192,6 +202,7 @@ struct dcsr_amg {
     uint64_t nullspace_rows, nullspace_cols;
     dcsr_i_amg_hierarchy *hierarchy; /* NULL: none was set up */
     dcsr_view *view;                 /* the caller's, of the version that it is for */
+    bool lower;                      /* of hierarchies to come */
     dcsr_i_amg_rebuild *rebuild;     /* NULL: no setup is under way beside */
     /* Of the last solve: those of a column, then those of the next; how many each has. */
     dcsr_i_amg_array residuals, residual_counts;
@@ -255,6 +266,9 @@ dcsr_status dcsr_i_amg_read_diagonal(dcsr_i_amg_diagonal *found, dcsr_i_amg_hier
  * Gershgorin (spectrum.c). Clears *symmetric if A turns out not to be. */
 double dcsr_i_amg_estimate_rho(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level,
                                const dcsr_i_amg_diagonal *found, bool *symmetric);
+/* From the tridiagonal matrix of some steps, which is overwritten; no more than the bound. */
+#define DCSR_I_AMG_SAME 1e-8 /* times the bound: how much sums may differ that are equal but for rounding */
+double dcsr_i_amg_largest(int steps, double *alpha, double *beta, double bound);
 /* strength.c */
 dcsr_status dcsr_i_amg_strength(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level,
                                 double theta);
@@ -278,6 +292,9 @@ typedef struct dcsr_i_amg_partition {
 } dcsr_i_amg_partition;
 dcsr_status dcsr_i_amg_aggregate(dcsr_i_amg_partition *parts, dcsr_i_amg_hierarchy *h,
                                  const dcsr_i_amg_graph *graph);
+/* setup.c, on the cpu: whether aggregates still are such: every node with strong neighbours has one of them in its own
+ * aggregate. */
+bool dcsr_i_amg_hold_together(const dcsr_i_amg_graph *graph, const uint32_t *aggregate, int threads);
 /* tentative.c: T has the near-nullspace vectors of the level, row after row, and gets their orthonormal parts;
  * `coarse`, zero before, gets the vectors of the next level. */
 dcsr_status dcsr_i_amg_tentative(double *T, double *coarse, dcsr_i_amg_hierarchy *h,
@@ -348,6 +365,8 @@ dcsr_status dcsr_i_amg_transpose(dcsr_i_amg_matrix *R, dcsr_i_amg_hierarchy *h, 
 dcsr_status dcsr_i_amg_galerkin(dcsr_i_amg_matrix *next, dcsr_i_amg_hierarchy *h,
                                 const dcsr_i_amg_level *level, const dcsr_i_amg_rows *like);
 
+/* setup.c: R = P^T of the level. */
+dcsr_status dcsr_i_amg_make_R(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
 /* setup.c: the report, from the levels. */
 void dcsr_i_amg_tell(dcsr_i_amg_hierarchy *h);
 /* setup.c: A as the first level, in the caller's arrays if these will do; then all levels. With `like`, whose matrix
@@ -373,6 +392,10 @@ dcsr_status dcsr_i_amg_colour(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
  * in fp32 divide each column of b by its norm, of which only the order of magnitude matters. */
 void dcsr_i_amg_precondition(dcsr_i_amg_hierarchy *h, int width, const double *norms, double *x,
                              const double *b);
+
+/* Of a `lower` hierarchy, whose first level has vectors of its own: x = M^-1 b of it, in fp64, with the second visit
+ * that W-cycles make. */
+void dcsr_i_amg_visit(dcsr_i_amg_hierarchy *h);
 
 /* A right-hand side. Once it has an outcome, its x no longer changes. */
 typedef struct dcsr_i_amg_column {

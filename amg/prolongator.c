@@ -80,7 +80,8 @@ static void add_row(const dcsr_i_amg_smoothed *P, const reach *r, double *to, do
 void dcsr_i_amg_smoothed_row(const dcsr_i_amg_smoothed *P, const dcsr_i_amg_reach *r, uint64_t row,
                              uint64_t node, uint32_t *columns, double *to)
 {
-    const dcsr_i_amg_span entries = dcsr_i_amg_span_of(&P->level->A.rows, row);
+    const dcsr_i_amg_rows *A = &P->level->A.rows;
+    const dcsr_i_amg_span entries = dcsr_i_amg_span_of(A, row);
     const double *diagonals = P->level->diagonal.data;
     const uint64_t block = P->level->block;
     double diagonal = 0;
@@ -89,9 +90,9 @@ void dcsr_i_amg_smoothed_row(const dcsr_i_amg_smoothed *P, const dcsr_i_amg_reac
             *columns++ = r->list[k] * (uint32_t)P->vectors + (uint32_t)c;
     double factor = diagonals[row] != 0 ? P->factor / diagonals[row] : 0;
     for (uint64_t e = 0; e < entries.count && factor != 0; e++) {
-        uint32_t j = entries.columns[e];
+        uint32_t j = dcsr_i_amg_own(A, entries.columns[e]);
         uint64_t other = block == 1 ? j : j / block; /* divisions take as long as all the rest */
-        if (j != row && r->strong[other] == r->stamp)
+        if (j != row && j < A->rows && r->strong[other] == r->stamp)
             add_row(P, r, to, -factor * entries.values[e], j, other);
         else
             diagonal += entries.values[e];

@@ -61,7 +61,7 @@ static dcsr_status begin_level(dcsr_i_amg_hierarchy *h, int number, const dcsr_i
     level->told = (dcsr_amg_level){.rows = level->rows, .nnz = level->A.rows.nnz};
     DCSR_I_AMG_TRY(dcsr_i_amg_take_vectors(h, number, 1));
     DCSR_I_AMG_TRY(h->engine->read_diagonal(&found, h, level));
-    if (!number && found.wrong != UINT64_MAX) return dcsr_i_amg_refuse("amg setup", found.wrong);
+    if (!number && !h->lower && found.wrong != UINT64_MAX) return dcsr_i_amg_refuse("amg setup", found.wrong);
     const int64_t steps = h->options.lanczos;
     const bool before = *symmetric;
     if (*like) h->options.lanczos = 2;
@@ -78,22 +78,27 @@ static dcsr_status begin_level(dcsr_i_amg_hierarchy *h, int number, const dcsr_i
     return DCSR_OK;
 }
 
+/* On a device, with the same bits each time. */
+static const dcsr_desc there = {.deterministic = true, .device = DCSR_DEVICE_CUDA};
+
+dcsr_status dcsr_i_amg_make_R(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level)
+{
+    if (!h->engine->on_device) return dcsr_i_amg_transpose(&level->R, h, &level->P.rows);
+    DCSR_I_AMG_TRY(
+        dcsr_matrix_create(&level->R.matrix, h->context, DCSR_FP64, level->P.rows.cols, level->rows, NULL));
+    DCSR_I_AMG_TRY(dcsr_matrix_transpose(level->R.matrix, NULL, NULL, level->P.view, &there));
+    return dcsr_i_amg_matrix_view(&level->R);
+}
+
 /* R = P^T and A' = R A P, into the next level. */
 static dcsr_status multiply(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, const dcsr_i_amg_level *like)
 {
     dcsr_i_amg_matrix *next = &level[1].A;
-    if (!h->engine->on_device) {
-        DCSR_I_AMG_TRY(dcsr_i_amg_transpose(&level->R, h, &level->P.rows));
-        return dcsr_i_amg_galerkin(next, h, level, like ? &like[1].A.rows : NULL);
-    }
-    /* There, with the same bits each time. */
-    const dcsr_desc desc = {.deterministic = true, .device = DCSR_DEVICE_CUDA};
-    const uint64_t rows = level->rows, coarse = level->P.rows.cols;
-    dcsr_status status = dcsr_matrix_create(&level->R.matrix, h->context, DCSR_FP64, coarse, rows, NULL);
-    if (!status) status = dcsr_matrix_transpose(level->R.matrix, NULL, NULL, level->P.view, &desc);
-    if (!status) status = dcsr_i_amg_matrix_view(&level->R);
-    if (!status) status = dcsr_matrix_create(&next->matrix, h->context, DCSR_FP64, coarse, coarse, NULL);
-    if (!status) status = dcsr_rap(next->matrix, level->R.view, level->A.view, level->P.view, &desc);
+    const uint64_t coarse = level->P.rows.cols;
+    DCSR_I_AMG_TRY(dcsr_i_amg_make_R(h, level));
+    if (!h->engine->on_device) return dcsr_i_amg_galerkin(next, h, level, like ? &like[1].A.rows : NULL);
+    dcsr_status status = dcsr_matrix_create(&next->matrix, h->context, DCSR_FP64, coarse, coarse, NULL);
+    if (!status) status = dcsr_rap(next->matrix, level->R.view, level->A.view, level->P.view, &there);
     return status ? status : dcsr_i_amg_matrix_view(next);
 }
 
@@ -129,8 +134,7 @@ static dcsr_status partition(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, u
     }
 }
 
-/* Whether aggregates still are such: every node with strong neighbours has one of them in its own aggregate. */
-static bool hold_together(const dcsr_i_amg_graph *g, const uint32_t *aggregate, int threads)
+bool dcsr_i_amg_hold_together(const dcsr_i_amg_graph *g, const uint32_t *aggregate, int threads)
 {
     bool apart = false;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(|| : apart)
@@ -151,7 +155,8 @@ static dcsr_status partition_like(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *lev
 {
     double start = dcsr_i_amg_now();
     DCSR_I_AMG_TRY(h->engine->strength(graph, h, level, like->theta));
-    *kept = hold_together(graph, like->aggregate.data, dcsr_context_threads(h->context, 8 * graph->count));
+    *kept = dcsr_i_amg_hold_together(graph, like->aggregate.data,
+                                     dcsr_context_threads(h->context, 8 * graph->count));
     if (*kept) {
         memcpy(parts->aggregate, like->aggregate.data, graph->count * sizeof *parts->aggregate);
         parts->count = like->aggregates;

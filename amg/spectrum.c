@@ -7,9 +7,9 @@
 #include "amg/lapack.h"
 #include <math.h>
 
-enum { MOST_STEPS = 50 };
+enum { MOST_STEPS = DCSR_I_AMG_MOST_LANCZOS };
 /* By what the estimate is enlarged; how different two sums may be that are equal but for rounding. */
-static const double ENLARGED = 1.05, SAME = 1e-8;
+static const double ENLARGED = 1.05, SAME = DCSR_I_AMG_SAME;
 
 typedef struct lanczos {
     double *before, *v, *w;
@@ -50,9 +50,17 @@ static void start(dcsr_i_amg_hierarchy *h, uint64_t n, lanczos *l)
 {
     const dcsr_i_amg_form f = h->engine->form_of(h, DCSR_FP64, 1);
     double *v = l->v, *w = l->w;
-    h->engine->lanczos_start(h, n, l->diagonal, v, w);
+    h->engine->lanczos_start(h, 0, n, l->diagonal, v, w);
     f.run->combine(&f, n, dcsr_i_amg_zero, v, dcsr_i_amg_zero, l->before);
     normalise(h, n, v, w);
+}
+
+double dcsr_i_amg_largest(int steps, double *alpha, double *beta, double bound)
+{
+    int failed;
+    dsterf_(&steps, alpha, beta, &failed); /* ascending */
+    double rho = failed ? bound : ENLARGED * alpha[steps - 1];
+    return rho > 0 && rho < bound ? rho : bound;
 }
 
 double dcsr_i_amg_estimate_rho(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level,
@@ -74,8 +82,5 @@ double dcsr_i_amg_estimate_rho(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level,
         beta[done] = advance(h, A->rows, &l, alpha[done], done ? beta[done - 1] : 0);
         if (beta[done++] <= SAME * found->gershgorin) break; /* an invariant subspace: exact */
     }
-    int failed;
-    dsterf_(&done, alpha, beta, &failed); /* ascending */
-    double rho = failed ? found->gershgorin : ENLARGED * alpha[done - 1];
-    return rho > 0 && rho < found->gershgorin ? rho : found->gershgorin;
+    return dcsr_i_amg_largest(done, alpha, beta, found->gershgorin);
 }

@@ -2,7 +2,8 @@
  *
  * Rows i and j are where |a_ij|^2 > theta^2 |a_ii a_jj|; nodes of several rows where the same holds for the
  * squares of the Frobenius norms of their blocks. A graph takes the room of A's rows, so that one pass makes
- * it. If A is not symmetric, nodes are connected where either is to the other. */
+ * it. If A is not symmetric, nodes are connected where either is to the other. Of a part of a matrix (nodes are single
+ * rows there), what rows have in columns of other parts is not strong. */
 #include "amg/amg_engine.h"
 #include <math.h>
 
@@ -32,12 +33,13 @@ void dcsr_i_amg_weigh(double *norms, const dcsr_i_amg_level *level, uint64_t nod
 
 static uint32_t connect_row(uint32_t *strong, const dcsr_i_amg_measure *m, uint64_t i)
 {
-    const dcsr_i_amg_span row = dcsr_i_amg_span_of(&m->level->A.rows, i);
+    const dcsr_i_amg_rows *A = &m->level->A.rows;
+    const dcsr_i_amg_span row = dcsr_i_amg_span_of(A, i);
     const double *diagonal = m->weight, theta2 = m->theta * m->theta;
     uint32_t length = 0;
     for (uint64_t e = 0; e < row.count; e++) {
-        uint32_t j = row.columns[e];
-        if (j != i && row.values[e] * row.values[e] > theta2 * fabs(diagonal[i] * diagonal[j]))
+        uint32_t j = dcsr_i_amg_own(A, row.columns[e]);
+        if (j != i && j < A->rows && row.values[e] * row.values[e] > theta2 * fabs(diagonal[i] * diagonal[j]))
             strong[length++] = j;
     }
     return length;

@@ -5,7 +5,7 @@
  * processes as we have threads (bench/mpi/amg_petsc.c, by mpirun), on the same matrix, one after the other; the
  * residual is computed anew from x for each. Seconds are medians. Table `columns`: several right-hand sides at
  * once. On a GPU x and b come from the host's memory. */
-#include "bench/amg_problem.h"
+#include "bench/peers/amg_problem.h"
 #include "bench/harness.h"
 #include <dcsr/amg.h>
 

@@ -20,72 +20,6 @@ enum { FEW = 5, MANY = 45 }; /* iterations, whose difference is measured */
 
 /* ---- Inputs, made fast ---- */
 
-/* The Laplacian of a grid of `side` points in each of two or three dimensions, line by line. */
-typedef struct grid {
-    uint64_t side, lines; /* lines of `side` points */
-    int dimensions;
-} grid;
-
-static uint64_t neighbours_across(const grid *g, uint64_t line)
-{
-    if (g->dimensions == 2) return (line > 0) + (line + 1 < g->side);
-    const uint64_t y = line % g->side, z = line / g->side;
-    return (y > 0) + (y + 1 < g->side) + (z > 0) + (z + 1 < g->side);
-}
-
-static void fill_line(bench_csr *csr, const grid *g, uint64_t line)
-{
-    const uint64_t side = g->side, plane = side * side, y = line % side, z = line / side;
-    uint64_t at = csr->offsets[line * side];
-    for (uint64_t x = 0; x < side; x++) {
-        const uint64_t i = line * side + x;
-        const struct {
-            bool there;
-            uint64_t column;
-        } entry[] = {{g->dimensions == 3 && z > 0, i - plane},
-                     {y > 0, i - side},
-                     {x > 0, i - 1},
-                     {true, i},
-                     {x + 1 < side, i + 1},
-                     {y + 1 < side, i + side},
-                     {g->dimensions == 3 && z + 1 < side, i + plane}};
-        csr->offsets[i] = at;
-        for (size_t e = 0; e < sizeof entry / sizeof *entry; e++) {
-            if (!entry[e].there) continue;
-            csr->columns[at] = (uint32_t)entry[e].column;
-            csr->values[at++] = entry[e].column == i ? 2.0 * g->dimensions : -1;
-        }
-    }
-}
-
-static bench_csr make_grid(int dimensions, uint64_t side)
-{
-    grid g = {side, dimensions == 2 ? side : side * side, dimensions};
-    bench_csr csr = {.rows = g.lines * side, .cols = g.lines * side};
-    csr.offsets = bench_alloc(csr.rows + 1, sizeof *csr.offsets);
-    for (uint64_t line = 0; line < g.lines; line++) {
-        csr.offsets[line * side] = csr.nnz;
-        csr.nnz += side * (3 + neighbours_across(&g, line)) - 2;
-    }
-    csr.offsets[csr.rows] = csr.nnz;
-    csr.columns = bench_alloc(csr.nnz, sizeof *csr.columns);
-    csr.values = bench_alloc(csr.nnz, sizeof *csr.values);
-#pragma omp parallel for schedule(static)
-    for (uint64_t line = 0; line < g.lines; line++) fill_line(&csr, &g, line);
-    return csr;
-}
-
-static dcsr_csr as_lent(const bench_csr *A)
-{
-    return (dcsr_csr){.type = DCSR_FP64,
-                      .rows = A->rows,
-                      .cols = A->cols,
-                      .nnz = A->nnz,
-                      .offsets = A->offsets,
-                      .col_indices = A->columns,
-                      .values = A->values};
-}
-
 /* R-MAT as graph stores are measured with, 16 edges a vertex, by the store itself, in batches; of equal edges one
  * stays. */
 static dcsr_matrix *make_rmat(bench *b, int scale)
@@ -184,7 +118,8 @@ static double solve(dcsr_multi_view *A, const double *b, double *x, uint64_t n, 
     dcsr_multi_cg_result result;
     memset(x, 0, n * sizeof *x);
     const double start = bench_now();
-    BENCH_OK(dcsr_multi_cg(x, &result, A, b, &(dcsr_multi_cg_options){1e-300, iterations, false}));
+    BENCH_OK(dcsr_multi_cg(x, &result, A, b,
+                           &(dcsr_multi_cg_options){.tolerance = 1e-300, .max_iterations = iterations}));
     if (result.iterations != iterations)
         bench_die("%d iterations, not %d", (int)result.iterations, (int)iterations);
     return bench_now() - start;
@@ -237,8 +172,8 @@ static void measure_grid(bench *b, bench_table *table, int dimensions, uint64_t 
     const double seconds = b->quick ? 0.02 : 0.3;
     snprintf(name, sizeof name, "poisson%dd%d:%d", dimensions, 2 * dimensions + 1, (int)side);
     if (!bench_has_time(b, name)) return;
-    bench_csr A = make_grid(dimensions, side);
-    const dcsr_csr csr = as_lent(&A);
+    bench_csr A = bench_csr_grid(dimensions, side);
+    const dcsr_csr csr = bench_csr_lent(&A);
     dcsr_matrix *matrix;
     BENCH_OK(dcsr_matrix_from_csr(&matrix, b->context, &csr, NULL));
     alone one = {measure_whole(b, matrix, table, name, seconds), 0};
@@ -286,8 +221,8 @@ static void measure_weak(bench *b, bench_table *table, uint64_t side)
         product p = {0};
         dcsr_multi_matrix *parts;
         snprintf(name, sizeof name, "poisson2d5:%d", (int)longer);
-        bench_csr A = make_grid(2, longer);
-        const dcsr_csr csr = as_lent(&A);
+        bench_csr A = bench_csr_grid(2, longer);
+        const dcsr_csr csr = bench_csr_lent(&A);
         dcsr_multi *devices = bench_open_devices(b, count, text, sizeof text);
         BENCH_OK(dcsr_multi_matrix_from_csr(&parts, devices, &csr, NULL));
         open_product(&p, parts);

@@ -379,3 +379,70 @@ double bench_difference(const double *left, const double *right, uint64_t length
     }
     return largest > 0 ? difference / largest : difference;
 }
+
+/* ---- Grids, line by line ---- */
+
+typedef struct grid {
+    uint64_t side, lines; /* lines of `side` points */
+    int dimensions;
+} grid;
+
+static uint64_t neighbours_across(const grid *g, uint64_t line)
+{
+    if (g->dimensions == 2) return (line > 0) + (line + 1 < g->side);
+    const uint64_t y = line % g->side, z = line / g->side;
+    return (y > 0) + (y + 1 < g->side) + (z > 0) + (z + 1 < g->side);
+}
+
+static void fill_line(bench_csr *csr, const grid *g, uint64_t line)
+{
+    const uint64_t side = g->side, plane = side * side, y = line % side, z = line / side;
+    uint64_t at = csr->offsets[line * side];
+    for (uint64_t x = 0; x < side; x++) {
+        const uint64_t i = line * side + x;
+        const struct {
+            bool there;
+            uint64_t column;
+        } entry[] = {{g->dimensions == 3 && z > 0, i - plane},
+                     {y > 0, i - side},
+                     {x > 0, i - 1},
+                     {true, i},
+                     {x + 1 < side, i + 1},
+                     {y + 1 < side, i + side},
+                     {g->dimensions == 3 && z + 1 < side, i + plane}};
+        csr->offsets[i] = at;
+        for (size_t e = 0; e < sizeof entry / sizeof *entry; e++) {
+            if (!entry[e].there) continue;
+            csr->columns[at] = (uint32_t)entry[e].column;
+            csr->values[at++] = entry[e].column == i ? 2.0 * g->dimensions : -1;
+        }
+    }
+}
+
+bench_csr bench_csr_grid(int dimensions, uint64_t side)
+{
+    grid g = {side, dimensions == 2 ? side : side * side, dimensions};
+    bench_csr csr = {.rows = g.lines * side, .cols = g.lines * side};
+    csr.offsets = bench_alloc(csr.rows + 1, sizeof *csr.offsets);
+    for (uint64_t line = 0; line < g.lines; line++) {
+        csr.offsets[line * side] = csr.nnz;
+        csr.nnz += side * (3 + neighbours_across(&g, line)) - 2;
+    }
+    csr.offsets[csr.rows] = csr.nnz;
+    csr.columns = bench_alloc(csr.nnz, sizeof *csr.columns);
+    csr.values = bench_alloc(csr.nnz, sizeof *csr.values);
+#pragma omp parallel for schedule(static)
+    for (uint64_t line = 0; line < g.lines; line++) fill_line(&csr, &g, line);
+    return csr;
+}
+
+dcsr_csr bench_csr_lent(const bench_csr *A)
+{
+    return (dcsr_csr){.type = DCSR_FP64,
+                      .rows = A->rows,
+                      .cols = A->cols,
+                      .nnz = A->nnz,
+                      .offsets = A->offsets,
+                      .col_indices = A->columns,
+                      .values = A->values};
+}

@@ -65,6 +65,10 @@ void bench_entries_only_new(bench_entries *entries, const bench_csr *csr, uint64
 bench_csr bench_csr_from_entries(const bench_entries *entries, uint64_t rows, uint64_t cols);
 /* The matrix that a text names, as dcsr_coo_generate(); the values of pattern-only ones lie in [0.5, 1.5). */
 bench_csr bench_csr_make(bench *b, const char *text);
+/* The Laplacian of a grid of `side` points in each of two or three dimensions, made by all threads. */
+bench_csr bench_csr_grid(int dimensions, uint64_t side);
+/* The same arrays for calls of the library. */
+dcsr_csr bench_csr_lent(const bench_csr *A);
 /* One of the same shape, of which a third of the entries, about, are at the same places; notes both. */
 bench_csr bench_csr_sibling(bench *b, const char *name, const bench_csr *A);
 void bench_csr_free(bench_csr *csr);

@@ -235,6 +235,8 @@ int cli_load_matrix(cli_state *cli, dcsr_matrix **matrix, const char *source, do
  * flags. The caller destroys all three, also after a failure. Exit status. */
 int cli_parts_make(cli_state *cli, dcsr_multi_matrix **parts, dcsr_multi_view **view, dcsr_matrix **matrix,
                    unsigned flags);
+/* Has the matrix in fp64, as solvers on several devices want it; a pattern's entries are 1. Exit status. */
+int cli_to_fp64(cli_state *cli, dcsr_matrix **matrix);
 /* How many devices there are, and how evenly entries are shared. */
 void cli_put_parts(cli_report *report, const dcsr_multi_view_info *info);
 /* Fails for an option that there is for one device alone. Exit status. */

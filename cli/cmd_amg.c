@@ -127,13 +127,17 @@ static int make_rhs(cli_state *cli, dcsr_dense *b, uint64_t rows)
     return cli_fail(cli, "%s: with --changes b has to be one column", settings.rhs);
 }
 
-/* The levels as a table, in JSON as a list. */
-static void put_levels(cli_report *report, const dcsr_amg *amg, uint64_t levels)
+static dcsr_status level_of(const void *amg, uint64_t number, dcsr_amg_level *level)
+{
+    return dcsr_amg_get_level(amg, number, level);
+}
+
+void cli_amg_put_levels(cli_report *report, cli_amg_level_of *get, const void *amg, uint64_t levels)
 {
     dcsr_amg_level level;
     cli_put_list(report, "hierarchy");
     cli_put_line(report, NULL, "level %12s %14s %7s %10s", "rows", "entries", "share", "setup");
-    for (uint64_t l = 0; l < levels && !dcsr_amg_get_level(amg, l, &level); l++) {
+    for (uint64_t l = 0; l < levels && !get(amg, l, &level); l++) {
         double seconds = level.strength_seconds + level.aggregate_seconds + level.prolongator_seconds +
                          level.product_seconds + level.smoother_seconds;
         char rows[CLI_NUMBER], entries[CLI_NUMBER], time[CLI_NUMBER];
@@ -196,7 +200,7 @@ static int print(cli_state *cli, const dcsr_amg *amg, const dcsr_amg_report *all
     cli_report report;
     const dcsr_amg_report *done = hardest(all, columns);
     cli_report_begin(&report, cli);
-    put_levels(&report, amg, done->levels);
+    cli_amg_put_levels(&report, level_of, amg, done->levels);
     for (uint64_t c = 0; c < columns && (settings.verbose || isatty(STDOUT_FILENO)); c++)
         put_residuals(&report, amg, c, columns);
     if (columns > 1) put_columns(&report, all, columns);
@@ -252,6 +256,18 @@ static int solve(cli_state *cli, dcsr_amg *amg, const dcsr_dense *b)
     return status;
 }
 
+static int run_several(cli_state *cli)
+{
+    int status = CLI_DONE;
+    if (settings.nullspace) status = cli_parts_refuse(cli, "--nullspace");
+    if (!status && changes.file) status = cli_parts_refuse(cli, "--changes");
+    if (!status && settings.plot) status = cli_parts_refuse(cli, "--plot");
+    if (!status)
+        status = cli_amg_several(cli, &(cli_amg_settings){settings.rhs, settings.out, settings.name,
+                                                          settings.value, settings.count});
+    return status;
+}
+
 static int run_amg(cli_state *cli)
 {
     dcsr_amg *amg = NULL;
@@ -259,6 +275,7 @@ static int run_amg(cli_state *cli)
     dcsr_view *view = NULL;
     dcsr_view_shape shape;
     dcsr_dense b = {0};
+    if (cli->multi) return run_several(cli);
     int status = settings.plot ? cli_plot_check(cli, settings.plot) : CLI_DONE;
     if (!status && dcsr_amg_create(&amg, cli->context)) status = cli_fail_library(cli);
     if (!status) status = configure(cli, amg);
@@ -292,10 +309,16 @@ const cli_command cli_amg_command = {
         "iterations, "
         "and ||b - A x|| / ||b||. Fails, and writes no FILE, if that stays above T. The options of the "
         "method and "
-        "their defaults are in docs/AMG.md; 'dcsr amg MATRIX --set x=' lists their names.\n\n"
-        "Example:\n  dcsr amg poisson3d7:64 --tol 1e-10 --set cycle=V\n",
+        "their defaults are in docs/AMG.md; 'dcsr amg MATRIX --set x=' lists their names. On several devices "
+        "the "
+        "matrix has to be symmetric, and --set one_device=N says how few rows a level has that one of them "
+        "has "
+        "alone.\n\n"
+        "Examples:\n  dcsr amg poisson3d7:64 --tol 1e-10 --set cycle=V\n"
+        "  dcsr amg stiffness.mtx --rhs loads.mtx --device cuda:0-3 -o x.mtx\n",
     .least = 1,
     .most = 1,
+    .several = true,
     .options = options,
     .take = take,
     .run = run_amg,

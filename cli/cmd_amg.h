@@ -30,6 +30,22 @@ int cli_amg_changes_follow(cli_state *cli, cli_amg_changes *changes, dcsr_amg *a
 void cli_amg_changes_put(cli_report *report, const cli_amg_changes *changes);
 void cli_amg_changes_free(cli_amg_changes *changes);
 
+/* ---- Several devices ---- */
+
+typedef struct cli_amg_settings {
+    const char *rhs, *out;
+    const char *const *name, *const *value; /* of the options of the method */
+    int count;
+} cli_amg_settings;
+
+/* Solves by conjugate gradients with multigrid on the devices of --device, and reports. Exit status. */
+int cli_amg_several(cli_state *cli, const cli_amg_settings *settings);
+
+/* ---- Levels, as a table, in JSON as a list ---- */
+
+typedef dcsr_status cli_amg_level_of(const void *amg, uint64_t number, dcsr_amg_level *level);
+void cli_amg_put_levels(cli_report *report, cli_amg_level_of *get, const void *amg, uint64_t levels);
+
 /* ---- --plot: a picture ---- */
 
 /* Draws the levels of the last setup, and the residuals of so many columns of the last solve. */

@@ -1,7 +1,6 @@
 /* cmd_cg.c: `dcsr cg`: solves A x = b by conjugate gradients, on one device or several. */
 #include "cli/cli.h"
 #include <dcsr/extend.h>
-#include <dcsr/apply.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -60,26 +59,6 @@ static int open_one(cli_state *cli)
     return dcsr_multi_create(&cli->multi, text, &(dcsr_multi_options){.threads = cli->threads})
                ? cli_fail_library(cli)
                : CLI_DONE;
-}
-
-/* Conjugate gradients work with fp64; a pattern's entries are 1. */
-static dcsr_status to_fp64(dcsr_matrix **matrix, const cli_state *cli)
-{
-    dcsr_matrix_info info;
-    dcsr_matrix *real;
-    dcsr_view *view = NULL;
-    dcsr_status status = dcsr_matrix_get_info(*matrix, &info);
-    if (status || info.type == DCSR_FP64) return status;
-    status = dcsr_matrix_create(&real, cli->context, DCSR_FP64, info.rows, info.cols, NULL);
-    if (status) return status;
-    status = dcsr_view_create(&view, *matrix, DCSR_LAYOUT_SEGMENTS, 0);
-    if (!status)
-        status =
-            dcsr_matrix_apply(real, NULL, NULL, dcsr_unary_op_of(DCSR_UNARY_IDENTITY, DCSR_FP64), view, NULL);
-    dcsr_view_destroy(view);
-    dcsr_matrix_destroy(status ? real : *matrix);
-    if (!status) *matrix = real;
-    return status;
 }
 
 static int print(cli_state *cli, const dcsr_multi_cg_result *done, const dcsr_multi_view_info *info,
@@ -150,7 +129,7 @@ static int run_cg(cli_state *cli)
     uint64_t rows = 0;
     int status = open_one(cli);
     if (!status) status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
-    if (!status && to_fp64(&matrix, cli)) status = cli_fail_library(cli);
+    if (!status) status = cli_to_fp64(cli, &matrix);
     if (!status) status = cli_parts_make(cli, &parts, &view, &matrix, 0);
     if (!status) status = check_square(cli, view, &rows);
     if (!status) status = cli_rhs_make(cli, &b, settings.rhs, rows);

@@ -1,6 +1,7 @@
 /* source.c: turns a MATRIX argument into triples or a matrix: a file, a generator, a stored matrix; and what --rhs
  * names into a right side. */
 #include "cli/stored.h"
+#include <dcsr/apply.h>
 #include <dcsr/extend.h>
 #include <string.h>
 #include <unistd.h>
@@ -358,6 +359,30 @@ void cli_put_parts(cli_report *report, const dcsr_multi_view_info *info)
                  (unsigned long long)info->parts, report->cli->devices, info->balance);
     cli_put_count(report, "devices", NULL, info->parts);
     cli_put_real(report, "balance", NULL, info->balance, "");
+}
+
+static dcsr_status to_fp64(dcsr_matrix **matrix, const cli_state *cli)
+{
+    dcsr_matrix_info info;
+    dcsr_matrix *real;
+    dcsr_view *view = NULL;
+    dcsr_status status = dcsr_matrix_get_info(*matrix, &info);
+    if (status || info.type == DCSR_FP64) return status;
+    status = dcsr_matrix_create(&real, cli->context, DCSR_FP64, info.rows, info.cols, NULL);
+    if (status) return status;
+    status = dcsr_view_create(&view, *matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    if (!status)
+        status =
+            dcsr_matrix_apply(real, NULL, NULL, dcsr_unary_op_of(DCSR_UNARY_IDENTITY, DCSR_FP64), view, NULL);
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(status ? real : *matrix);
+    if (!status) *matrix = real;
+    return status;
+}
+
+int cli_to_fp64(cli_state *cli, dcsr_matrix **matrix)
+{
+    return to_fp64(matrix, cli) ? cli_fail_library(cli) : CLI_DONE;
 }
 
 int cli_parts_refuse(cli_state *cli, const char *option)

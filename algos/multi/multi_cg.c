@@ -1,12 +1,13 @@
-/* multi_cg.c: the method of conjugate gradients on several devices (Hestenes, Stiefel 1952), with the diagonal of A as
- * a preconditioner if that is wanted. An iteration is one product and three passes over vectors, each by all devices at
- * once, whose sums over parts are added up in their order:
+/* multi_cg.c: the method of conjugate gradients on several devices (Hestenes, Stiefel 1952), with the diagonal of A or
+ * multigrid as a preconditioner M if that is wanted. An iteration is one product and three passes over vectors, each by
+ * all devices at once, whose sums over parts are added up in their order:
  *
- *      q = A p, p.q        x += a p, r -= a q, r.r        z = r / diagonal, r.z        p = z + b p
+ *      q = A p, p.q        x += a p, r -= a q, r.r        z = M^-1 r, r.z        p = z + b p
  *
  * On a GPU it waits for these sums alone; vectors stay where they are. */
 #include "algos/multi/multi_work.h"
 #include <dcsr/extend.h>
+#include <dcsr/multi.h>
 #include <dcsr/reduce.h>
 #include <dcsr/select.h>
 #include <dcsr/vector_ops.h>
@@ -20,6 +21,7 @@ typedef struct term {
 typedef struct solver {
     dcsr_i_multi_work w;
     dcsr_multi_vector *x, *r, *z, *p, *q, *diagonal; /* z is r, without preconditioner */
+    dcsr_multi_amg *amg;                             /* NULL: without */
     double factor;                                   /* of the pass */
     term term[DCSR_MAX_DEVICES];                     /* of its sum, by each device */
 } solver;
@@ -95,7 +97,7 @@ static dcsr_status measure(void *user, uint64_t k)
 }
 
 /* z = r / diagonal, r.z */
-static dcsr_status precondition(void *user, uint64_t k)
+static dcsr_status divide(void *user, uint64_t k)
 {
     solver *s = user;
     own v;
@@ -103,6 +105,15 @@ static dcsr_status precondition(void *user, uint64_t k)
     if (!status)
         status = dcsr_vector_ewise_mult(v.z, NULL, NULL, dcsr_binary_op_of(DCSR_BINARY_DIV, DCSR_FP64), v.r,
                                         v.diagonal, NULL);
+    return status ? status : dcsr_vector_dot(&s->term[k].value, v.r, v.z);
+}
+
+/* r.z */
+static dcsr_status along(void *user, uint64_t k)
+{
+    solver *s = user;
+    own v;
+    dcsr_status status = lend(&v, s, k);
     return status ? status : dcsr_vector_dot(&s->term[k].value, v.r, v.z);
 }
 
@@ -159,14 +170,24 @@ static void make_jacobi(solver *s)
                                      (unsigned long long)there, (unsigned long long)w->n, least);
 }
 
+/* z = M^-1 r; returns r.z, which is r.r without a preconditioner. */
+static double precondition(solver *s, double rr)
+{
+    if (s->diagonal) return pass(s, divide, 0);
+    if (!s->amg) return rr;
+    if (!s->w.status) s->w.status = dcsr_multi_amg_apply(s->amg, s->z, s->r);
+    return pass(s, along, 0);
+}
+
 /* From r, with r.r given. */
 static void iterate(solver *s, dcsr_multi_cg_result *found, double rr, double goal, uint64_t most)
 {
     dcsr_i_multi_work *w = &s->w;
-    double rz = s->diagonal ? pass(s, precondition, 0) : rr;
-    pass(s, turn, 0);
     found->residual = sqrt(rr);
     found->converged = found->residual <= goal;
+    if (found->converged) return;
+    double rz = precondition(s, rr);
+    pass(s, turn, 0);
     while (!w->status && !found->converged && found->iterations < most) {
         w->status = dcsr_multi_spmv(s->q, w->A, s->p, NULL);
         const double curvature = pass(s, curve, 0);
@@ -178,7 +199,7 @@ static void iterate(solver *s, dcsr_multi_cg_result *found, double rr, double go
         found->converged = found->residual <= goal;
         if (found->converged) return;
         const double before = rz;
-        rz = s->diagonal ? pass(s, precondition, 0) : rr;
+        rz = precondition(s, rr);
         pass(s, turn, rz / before);
     }
 }
@@ -195,6 +216,9 @@ dcsr_status dcsr_multi_cg(double *x, dcsr_multi_cg_result *result, dcsr_multi_vi
     if (!(o.tolerance >= 0))
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
                                 "dcsr_multi_cg: tolerance is negative or not a number");
+    if (o.jacobi && o.amg)
+        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                "dcsr_multi_cg: jacobi and amg are both set; choose one preconditioner");
     dcsr_i_multi_work_open(&s.w, A, "dcsr_multi_cg");
     if (!s.w.status && s.w.type != DCSR_FP64)
         s.w.status = dcsr_thread_fail(DCSR_ERROR_TYPE_MISMATCH, "dcsr_multi_cg: A is %s; it must be fp64",
@@ -202,12 +226,13 @@ dcsr_status dcsr_multi_cg(double *x, dcsr_multi_cg_result *result, dcsr_multi_vi
     dcsr_multi_vector **const each[] = {&s.x, &s.r, &s.p, &s.q};
     for (size_t i = 0; i < sizeof each / sizeof *each; i++) *each[i] = dcsr_i_multi_take(&s.w, DCSR_FP64);
     s.z = s.r;
+    s.amg = o.amg;
+    if (o.jacobi || o.amg) s.z = dcsr_i_multi_take(&s.w, DCSR_FP64);
     if (o.jacobi) {
-        s.z = dcsr_i_multi_take(&s.w, DCSR_FP64);
         s.diagonal = dcsr_i_multi_take(&s.w, DCSR_FP64);
         make_jacobi(&s);
-        if (!s.w.status) s.w.status = dcsr_multi_vector_fill(s.z, &(double){0});
     }
+    if (s.z != s.r && !s.w.status) s.w.status = dcsr_multi_vector_fill(s.z, &(double){0});
     if (!s.w.status) s.w.status = dcsr_multi_vector_from_array(s.x, x);
     if (!s.w.status) s.w.status = dcsr_multi_vector_from_array(s.r, b);
     if (!s.w.status) s.w.status = dcsr_multi_vector_fill(s.p, &(double){0});

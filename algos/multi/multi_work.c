@@ -1,6 +1,7 @@
 /* multi_work.c: vectors that algorithms on several devices take, their parts and sums. */
 #include "algos/multi/multi_work.h"
 #include <dcsr/extend.h>
+#include <stdio.h>
 
 void dcsr_i_multi_work_open(dcsr_i_multi_work *w, dcsr_multi_view *A, const char *call)
 {
@@ -27,11 +28,14 @@ void dcsr_i_multi_work_open(dcsr_i_multi_work *w, dcsr_multi_view *A, const char
                                      call, (unsigned long long)info.rows, (unsigned long long)info.cols);
 }
 
+/* What has failed is told even if giving back the vectors fails, as it does on a device that was lost. */
 dcsr_status dcsr_i_multi_work_close(dcsr_i_multi_work *w)
 {
+    char said[512];
+    if (w->status) snprintf(said, sizeof said, "%s", dcsr_thread_error());
     for (int i = 0; i < w->count; i++) dcsr_multi_vector_destroy(w->taken[i]);
     w->count = 0;
-    return w->status;
+    return w->status ? dcsr_thread_fail(w->status, "%s", said) : DCSR_OK;
 }
 
 dcsr_multi_vector *dcsr_i_multi_take(dcsr_i_multi_work *w, dcsr_type type)

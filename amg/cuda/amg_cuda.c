@@ -264,6 +264,15 @@ static void widen(const dcsr_i_amg_form *f, uint64_t n, const double *norms, con
     convert(f, DCSR_FP64, n, norms, x, y);
 }
 
+static void smooth_after(dcsr_i_amg_hierarchy *h, uint64_t n, const dcsr_i_amg_smoothing *step,
+                         const double *scale, const double *b, const double *q, double *d, double *x)
+{
+    dcsr_i_amg_cuda_smooth_after(
+        h->stream, n,
+        &(dcsr_i_amg_cuda_step){
+            .x = q, .b = b, .scale = scale, .d = d, .to = x, .keep = step->keep, .add = step->add});
+}
+
 static void gather(const dcsr_i_amg_form *f, double *to, const double *from, uint64_t rows, int columns)
 {
     const dcsr_i_amg_cuda_form form = there(f);
@@ -310,9 +319,10 @@ static void fill_constants(dcsr_i_amg_hierarchy *h, double *B, uint64_t rows, ui
     dcsr_i_amg_cuda_fill_constants(h->stream, B, rows, block);
 }
 
-static void lanczos_start(dcsr_i_amg_hierarchy *h, uint64_t n, const double *d, double *v, double *w)
+static void lanczos_start(dcsr_i_amg_hierarchy *h, uint64_t first, uint64_t n, const double *d, double *v,
+                          double *w)
 {
-    dcsr_i_amg_cuda_lanczos_start(h->stream, n, d, v, w);
+    dcsr_i_amg_cuda_lanczos_start(h->stream, first, n, d, v, w);
 }
 
 static void lanczos_step(dcsr_i_amg_hierarchy *h, uint64_t n, const double *d, double alpha, double beta,
@@ -364,6 +374,7 @@ const dcsr_i_amg_engine dcsr_i_amg_cuda = {.on_device = true,
                                            .lanczos_start = lanczos_start,
                                            .lanczos_step = lanczos_step,
                                            .form_of = form_of,
+                                           .smooth_after = smooth_after,
                                            .narrow = narrow,
                                            .widen = widen,
                                            .gather = gather,

@@ -46,7 +46,8 @@ static inline int dcsr_i_amg_cuda_bits(uint64_t most)
 /* Rows that an update has moved are in the same arrays. */
 static inline dcsr_i_amg_cuda_rows dcsr_i_amg_cuda_rows_of(const dcsr_i_amg_rows *A)
 {
-    return (dcsr_i_amg_cuda_rows){A->rows, A->nnz, A->begin, A->end, A->columns, A->values, A->narrow};
+    return (dcsr_i_amg_cuda_rows){A->rows,    A->nnz,    A->begin,  A->end,
+                                  A->columns, A->values, A->narrow, A->first};
 }
 static inline dcsr_i_amg_cuda_graph dcsr_i_amg_cuda_graph_of(const dcsr_i_amg_graph *graph)
 {

@@ -211,6 +211,23 @@ void dcsr_i_amg_cuda_smooth(const form *f, const dcsr_i_amg_cuda_step *s)
                            s->A.rows * f->width, *s, f->width);
 }
 
+static __global__ void smooth_after(uint64_t n, dcsr_i_amg_cuda_step s)
+{
+    const double *q = (const double *)s.x, *b = (const double *)s.b;
+    double *d = (double *)s.d, *x = (double *)s.to;
+    for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) {
+        double change = s.add * s.scale[i] * (b[i] - q[i]);
+        if (s.keep != 0) change += s.keep * d[i];
+        d[i] = change;
+        x[i] += change;
+    }
+}
+
+void dcsr_i_amg_cuda_smooth_after(dcsr_i_cuda_stream *stream, uint64_t n, const dcsr_i_amg_cuda_step *s)
+{
+    dcsr_i_cuda_launch(stream, smooth_after, n, n, *s);
+}
+
 /* Colours first to last - 1, in the order of the sweep; more than one by a single block of threads. */
 template <class T>
 static __global__ void gauss_seidel(dcsr_i_amg_cuda_sweep s, team t, uint64_t first, uint64_t last)
@@ -417,18 +434,18 @@ void dcsr_i_amg_cuda_fill_constants(dcsr_i_cuda_stream *stream, double *B, uint6
     dcsr_i_cuda_launch(stream, fill_constants, rows, B, rows, block);
 }
 
-static __global__ void lanczos_start(uint64_t n, const double *d, double *v, double *w)
+static __global__ void lanczos_start(uint64_t first, uint64_t n, const double *d, double *v, double *w)
 {
     for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) {
-        v[i] = d[i] != 0 ? (double)dcsr_i_amg_random(0, i) * 0x1p-64 - 0.5 : 0;
+        v[i] = d[i] != 0 ? (double)dcsr_i_amg_random(0, first + i) * 0x1p-64 - 0.5 : 0;
         w[i] = d[i] * v[i];
     }
 }
 
-void dcsr_i_amg_cuda_lanczos_start(dcsr_i_cuda_stream *stream, uint64_t n, const double *d, double *v,
-                                   double *w)
+void dcsr_i_amg_cuda_lanczos_start(dcsr_i_cuda_stream *stream, uint64_t first, uint64_t n, const double *d,
+                                   double *v, double *w)
 {
-    dcsr_i_cuda_launch(stream, lanczos_start, n, n, d, v, w);
+    dcsr_i_cuda_launch(stream, lanczos_start, n, first, n, d, v, w);
 }
 
 static __global__ void lanczos_step(uint64_t n, const double *d, double alpha, double beta, const double *v,
@@ -468,7 +485,7 @@ static __global__ void read_diagonal(dcsr_i_amg_cuda_rows A, bool l1, double *di
         double sum = 0, absolute = 0;
         for (uint64_t e = A.begin[i]; e < A.end[i]; e++) {
             absolute += fabs(A.values[e]);
-            if (A.columns[e] == i) sum += A.values[e];
+            if (A.columns[e] - A.first == i) sum += A.values[e];
         }
         diagonal[i] = sum;
         scale[i] = 0;

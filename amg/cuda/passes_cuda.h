@@ -35,6 +35,7 @@ typedef struct dcsr_i_amg_cuda_rows {
     const uint32_t *columns;
     const double *values;
     const float *narrow;
+    uint32_t first; /* the column of row 0's diagonal, as dcsr_i_amg_rows has it */
 } dcsr_i_amg_cuda_rows;
 
 /* A number a column. */
@@ -64,6 +65,8 @@ typedef struct dcsr_i_amg_cuda_step {
     double keep, add;
 } dcsr_i_amg_cuda_step;
 void dcsr_i_amg_cuda_smooth(const dcsr_i_amg_cuda_form *f, const dcsr_i_amg_cuda_step *s);
+/* The same of n rows where s->x is A x already, and `to` the x, in fp64: to += d. */
+void dcsr_i_amg_cuda_smooth_after(dcsr_i_cuda_stream *stream, uint64_t n, const dcsr_i_amg_cuda_step *s);
 
 /* x_i += scale_i (b - A x)_i, for the rows of one colour after those of another: those of colour c are by_colour
  * [begin[c]] to by_colour[begin[c + 1] - 1], and have no entry in each other's columns. backward: from the last
@@ -109,9 +112,9 @@ void dcsr_i_amg_cuda_find_extreme(dcsr_i_cuda_stream *stream, const dcsr_i_amg_c
 
 /* B of one vector for each row of a node: ones. B is zero before. */
 void dcsr_i_amg_cuda_fill_constants(dcsr_i_cuda_stream *stream, double *B, uint64_t rows, uint64_t block);
-/* v = random numbers, w = d v; both 0 where d is. */
-void dcsr_i_amg_cuda_lanczos_start(dcsr_i_cuda_stream *stream, uint64_t n, const double *d, double *v,
-                                   double *w);
+/* v = random numbers, from number `first` on, w = d v; both 0 where d is. */
+void dcsr_i_amg_cuda_lanczos_start(dcsr_i_cuda_stream *stream, uint64_t first, uint64_t n, const double *d,
+                                   double *v, double *w);
 /* w = w / d - alpha v - beta r, r = d w; both 0 where d is. */
 void dcsr_i_amg_cuda_lanczos_step(dcsr_i_cuda_stream *stream, uint64_t n, const double *d, double alpha,
                                   double beta, const double *v, double *w, double *r);

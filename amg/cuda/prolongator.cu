@@ -174,7 +174,7 @@ static __global__ void fill_rows(prolongation p)
         double factor = p.diagonal[i] != 0 ? p.factor / p.diagonal[i] : 0, diagonal = 0;
         uint32_t at = 0;
         for (uint64_t e = p.A.begin[i]; e < p.A.end[i] && factor != 0; e++) {
-            uint32_t j = p.A.columns[e];
+            uint32_t j = p.A.columns[e] - p.A.first;
             uint64_t other = p.block == 1 ? j : j / p.block;
             if (j != i && (other == node || is_strong(p.graph, place, other, &at)))
                 add_row(p, row, -factor * p.A.values[e], j, other);

@@ -13,8 +13,9 @@ static __global__ void connect_rows(graph_of_nodes g, level_rows A, const double
         uint32_t *strong = g.nodes + g.begin[k], length = 0;
         double own = diagonal[i];
         for (uint64_t e = A.begin[i]; e < A.end[i]; e++) {
-            uint32_t j = A.columns[e];
-            if (j != i && A.values[e] * A.values[e] > theta2 * fabs(own * diagonal[j])) strong[length++] = j;
+            uint32_t j = A.columns[e] - A.first;
+            if (j != i && j < A.rows && A.values[e] * A.values[e] > theta2 * fabs(own * diagonal[j]))
+                strong[length++] = j;
         }
         g.length[k] = length;
     }

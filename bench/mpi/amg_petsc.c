@@ -5,7 +5,7 @@
  * Conjugate gradients from x = 0 with b = 1, until the norm of the residual is 1e-8 that of b. A line for each
  * repetition: setup and solve in seconds, iterations, |b - A x| / |b| computed anew; one with the operator
  * complexity before that, in the words of whoever knows it. */
-#include "bench/amg_problem.h"
+#include "bench/peers/amg_problem.h"
 #include <dcsr/view.h>
 
 #include <petscksp.h>

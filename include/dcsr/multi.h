@@ -19,6 +19,7 @@
 #ifndef DCSR_MULTI_H
 #define DCSR_MULTI_H
 
+#include <dcsr/amg.h>
 #include <dcsr/bfs.h>
 #include <dcsr/coo.h>
 #include <dcsr/desc.h>
@@ -101,6 +102,15 @@ DCSR_API dcsr_status dcsr_multi_matrix_from_csr(dcsr_multi_matrix **matrix, dcsr
 /* The same with the entries that a view shows, of any context. */
 DCSR_API dcsr_status dcsr_multi_matrix_from_view(dcsr_multi_matrix **matrix, dcsr_multi *devices,
                                                  dcsr_view *view, const dcsr_matrix_options *options);
+/* The same of matrices that are on the devices: part[k], of device k's context, has the rows behind those of part
+ * k - 1. They have one type, policy and number of columns, nothing is queued on them, and on success they are the new
+ * matrix's: nobody else uses or destroys them. columns, with a number more than there are devices, says where vectors
+ * of the columns are cut; NULL: where rows are, or at equal shares if the matrix is not square. Errors:
+ * INVALID_ARGUMENT (NULL, a part of another context, columns that do not ascend from 0 to their number),
+ * DIMENSION_MISMATCH, TYPE_MISMATCH, TOO_LARGE, OUT_OF_MEMORY, CONTEXT_DESTROYED; the parts are then the caller's.
+ * Cost: O(devices). */
+DCSR_API dcsr_status dcsr_multi_matrix_from_parts(dcsr_multi_matrix **matrix, dcsr_multi *devices,
+                                                  dcsr_matrix *const *part, const uint64_t *columns);
 DCSR_API void dcsr_multi_matrix_destroy(dcsr_multi_matrix *matrix);
 
 /* Queue n entries, or deletions; arguments, errors and cost as of dcsr_matrix_insert() and dcsr_matrix_remove(). The
@@ -413,10 +423,89 @@ DCSR_API dcsr_status dcsr_multi_sssp(double *distance, dcsr_sssp_result *result,
 DCSR_API dcsr_status dcsr_multi_triangles(uint64_t *triangles, dcsr_triangles_result *result,
                                           dcsr_multi_view *A, const dcsr_graph_options *options);
 
+/* ---- Multigrid ----
+ *
+ * Algebraic multigrid, as the preconditioner of dcsr_multi_cg():
+ *
+ *      level 0   A    | A0 | A1 | A2 | A3 |     each device makes aggregates of its own rows, and P and R for them;
+ *      level 1   A'   | .. | .. | .. | .. |     products with A, A' are dcsr_multi_spmv()
+ *      ...
+ *      below          |    one device     |     a dcsr_amg from there on
+ *
+ *      dcsr_multi_amg *amg;
+ *      dcsr_multi_cg_result result;
+ *      dcsr_multi_amg_create(&amg, devices);
+ *      dcsr_multi_amg_setup(amg, A, NULL);
+ *      dcsr_multi_cg(x, &result, A, b, &(dcsr_multi_cg_options){.amg = amg});
+ *      dcsr_multi_amg_destroy(amg);
+ *
+ * The method and its options are those of dcsr/amg.h; docs/AMG.md says what differs. Results are the same, bit for bit,
+ * each time with the same devices; on the cpu for any number of threads. Destroy it before its devices. Threads: calls
+ * on one dcsr_multi_amg must follow one another. */
+
+typedef struct dcsr_multi_amg dcsr_multi_amg;
+
+/* Creates one with the default options. *amg is NULL on failure. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY,
+ * CONTEXT_DESTROYED. */
+DCSR_API dcsr_status dcsr_multi_amg_create(dcsr_multi_amg **amg, dcsr_multi *devices);
+DCSR_API void dcsr_multi_amg_destroy(dcsr_multi_amg *amg);
+
+/* Sets an option for setups to come: one of dcsr_amg_set(), or `one_device`: a level of that many rows or fewer is
+ * brought to the first device, which has a dcsr_amg for it and all below. Options of the solve change nothing: those of
+ * dcsr_multi_cg() count. Errors: as dcsr_amg_set(). */
+DCSR_API dcsr_status dcsr_multi_amg_set(dcsr_multi_amg *amg, const char *name, const char *value);
+
+typedef struct dcsr_multi_amg_info {
+    uint64_t levels;
+    uint64_t divided;           /* of them, from the first on: those that all devices have parts of */
+    double operator_complexity; /* entries of all levels over those of A */
+    double grid_complexity;     /* rows of all levels over those of A */
+    bool symmetric;             /* A is, as far as random vectors tell, and its diagonal is positive */
+    double setup_seconds;
+} dcsr_multi_amg_info;
+
+/* Makes the levels for A. Give it a CSR view of an fp64 matrix: its arrays are used in place; others are copied. The
+ * view must not be destroyed before the next setup or update, or dcsr_multi_amg_destroy(). info may be NULL. On failure
+ * the levels made before are as they were.
+ *
+ * Errors: INVALID_ARGUMENT (NULL; other devices; a row without entries or with a zero diagonal, or a value that is not
+ * finite: the message names the first such row; an option that is for one device alone: block above 1, precision=fp32,
+ * cycle=K, smoother=gauss-seidel), DIMENSION_MISMATCH (A is not square), TYPE_MISMATCH (not fp64), TOO_LARGE (2^31 rows
+ * and more), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE.
+ *
+ * Cost on each device: as dcsr_amg_setup() for its part, and what a dcsr_multi_mxm() takes to fetch rows of P. Memory
+ * on each: as there, P again while a level is made, and on the first the levels that it has alone. */
+DCSR_API dcsr_status dcsr_multi_amg_setup(dcsr_multi_amg *amg, dcsr_multi_view *A, dcsr_multi_amg_info *info);
+
+/* Makes the levels for A again, where it is a later version of the matrix that they were made for; both views must be
+ * there until this returns. On the cpu aggregates and rho of divided levels are kept while the aggregates hold together
+ * and borders are as they were: RECOMPUTED; else all is set up anew: SET_UP, and the report says why. The levels do not
+ * follow single rows, as those of dcsr_amg do, so rows_changed and rows_touched are 0, as are iterations, which
+ * dcsr_multi_cg() tells. report may be NULL. Errors: as dcsr_multi_amg_setup(), and INVALID_ARGUMENT if there was
+ * none; the levels are then as they were. Cost: that of a setup, but for aggregates and rho. */
+DCSR_API dcsr_status dcsr_multi_amg_update(dcsr_multi_amg *amg, dcsr_multi_view *A,
+                                           dcsr_amg_update_report *report);
+
+/* z = M^-1 r: one cycle from zero. r has every element, z gets every element; both are fp64 vectors with the borders of
+ * A's rows, created from the view that the levels are for, say, and not the same. Errors: INVALID_ARGUMENT (NULL, no
+ * setup, an element of r is missing, other borders), DIMENSION_MISMATCH, TYPE_MISMATCH, OUT_OF_MEMORY,
+ * CONTEXT_DESTROYED, DEVICE; z may be overwritten in part. */
+DCSR_API dcsr_status dcsr_multi_amg_apply(dcsr_multi_amg *amg, dcsr_multi_vector *z,
+                                          const dcsr_multi_vector *r);
+
+/* Errors: INVALID_ARGUMENT (NULL, no setup). */
+DCSR_API dcsr_status dcsr_multi_amg_get_info(const dcsr_multi_amg *amg, dcsr_multi_amg_info *info);
+/* One level of the last setup; seconds are those of the slowest device. Errors: also INDEX_OUT_OF_RANGE. */
+DCSR_API dcsr_status dcsr_multi_amg_get_level(const dcsr_multi_amg *amg, uint64_t number,
+                                              dcsr_amg_level *level);
+
+/* ---- Conjugate gradients ---- */
+
 typedef struct dcsr_multi_cg_options {
     double tolerance;        /* of the residual, to stop at; 0: 1e-8 */
     uint64_t max_iterations; /* 0: 1000 */
     bool jacobi;             /* precondition with the diagonal, of which every entry must be above 0 */
+    dcsr_multi_amg *amg;     /* precondition with its cycles; it has levels for A. NULL: do not */
 } dcsr_multi_cg_options;
 
 typedef struct dcsr_multi_cg_result {
@@ -429,9 +518,10 @@ typedef struct dcsr_multi_cg_result {
 /* Solves A x = b by conjugate gradients (Hestenes, Stiefel 1952); A is fp64, symmetric and positive definite, which is
  * not checked beyond `indefinite`. x is where to start, and becomes the solution, or as far as it came: not converged
  * is no error. result may be NULL. Errors: also TYPE_MISMATCH (not fp64), INVALID_ARGUMENT (options->jacobi and a
- * diagonal that is not all above 0). Cost: an iteration is a dcsr_multi_spmv(), two sums and three updates by all
- * devices at once, O(n + m): it moves 88 n bytes beside the product. Memory: 32 n bytes, with jacobi 48 n, and the
- * diagonal as a matrix for a while. */
+ * diagonal that is not all above 0; both it and amg; amg has no levels, or for rows that are cut
+ * elsewhere). Cost: an iteration is a dcsr_multi_spmv(), two sums and three updates by all devices at once, O(n + m),
+ * and moves 88 n bytes beside the product. Memory: 32 n bytes, with amg 40 n, with jacobi 48 n, and the diagonal as a
+ * matrix for a while. */
 DCSR_API dcsr_status dcsr_multi_cg(double *x, dcsr_multi_cg_result *result, dcsr_multi_view *A,
                                    const double *b, const dcsr_multi_cg_options *options);
 

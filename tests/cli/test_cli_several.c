@@ -196,6 +196,47 @@ Test(cli_several, conjugate_gradients_say_what_is_no_solution)
     cr_assert_null(program_read_file("x.mtx"));
 }
 
+/* ---- Multigrid ---- */
+
+Test(cli_several, multigrid_solves)
+{
+    for (const choice *c = choices(); c->several; c++) {
+        program_result one, several;
+        PROGRAM_JSON(one, "--json --device %s amg poisson2d5:24", c->one);
+        PROGRAM_JSON(several, "--json --device %s amg poisson2d5:24 --set one_device=100 --tol 1e-9 -o x.mtx",
+                     c->several);
+        PROGRAM_INTEGER(&several, "devices", c->count);
+        PROGRAM_INTEGER(&several, "divided", 1);
+        cr_assert_str_eq(program_string(&several, "solver"), "cg");
+        cr_assert_leq(program_number(&several, "residual"), 1e-9);
+        cr_assert_leq(program_integer(&several, "iterations"), program_integer(&one, "iterations") + 4);
+        const json_t *levels = json_object_get(several.json, "hierarchy");
+        cr_assert_eq(json_array_size(levels), (size_t)program_integer(&several, "levels"));
+        cr_assert_eq(json_integer_value(json_object_get(json_array_get(levels, 0), "rows")), 576);
+        program_free(&one);
+        program_free(&several);
+        cr_assert_eq(remove("x.mtx"), 0);
+    }
+}
+
+Test(cli_several, multigrid_says_what_it_cannot_do)
+{
+    program_write_file("empty.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1\n3 3 1\n");
+    program_write_file("b.mtx", "%%MatrixMarket matrix array real general\n4 2\n1\n1\n1\n1\n1\n1\n1\n1\n");
+    PROGRAM_FAILS(1, "row 1 of A has no entries", "--device cpu:2 amg empty.mtx");
+    PROGRAM_FAILS(1, "one column", "--device cpu:2 amg poisson2d5:2 --rhs b.mtx");
+    PROGRAM_FAILS(1, "cycle=K is for one device", "--device cpu:2 amg poisson2d5:4 --set cycle=K");
+    PROGRAM_FAILS(2, "on one device alone", "--device cpu:2 amg poisson2d5:4 --plot x.png");
+    PROGRAM_FAILS(2, "on one device alone", "--device cpu:2 amg poisson2d5:4 --set solver=fgmres");
+    PROGRAM_FAILS(2, "no option 'colour'", "--device cpu:2 amg poisson2d5:4 --set colour=red");
+    program_result result =
+        program_run("--json --device cpu:2 amg poisson2d5:20 --max-iterations 1 -o x.mtx");
+    cr_assert(result.status == 1 && strstr(result.err, "not converged"), "%s", result.err);
+    PROGRAM_INTEGER(&result, "iterations", 1);
+    program_free(&result);
+    cr_assert_null(program_read_file("x.mtx"));
+}
+
 /* ---- Streams ---- */
 
 Test(cli_several, streams_end_as_on_one_device)
@@ -311,10 +352,9 @@ Test(cli_several, info_tells_where_gpus_are_no_peers)
 
 Test(cli_several, says_what_works_on_one_device_alone)
 {
-    static const char *const lines[] = {"bc path:4",        "scc path:4",           "clustering path:4",
-                                        "kcore path:4",     "mis path:4",           "spgemm path:4",
-                                        "amg poisson2d5:4", "convert path:4 x.mtx", "spy path:4 x.png",
-                                        "row path:4 0",     "closure path:4"};
+    static const char *const lines[] = {
+        "bc path:4",     "scc path:4",           "clustering path:4", "kcore path:4", "mis path:4",
+        "spgemm path:4", "convert path:4 x.mtx", "spy path:4 x.png",  "row path:4 0", "closure path:4"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         PROGRAM_FAILS(2, "works on one device", "--device cpu:2 %s", lines[i]);
     PROGRAM_FAILS(2, "those that work on several are info, ", "--device cuda:0-1 bc path:4");

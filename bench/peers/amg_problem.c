@@ -1,5 +1,5 @@
 /* amg_problem.c: the linear systems of bench_amg. */
-#include "bench/amg_problem.h"
+#include "bench/peers/amg_problem.h"
 #include <dcsr/generate.h>
 
 #include <stdlib.h>
