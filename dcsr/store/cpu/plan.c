@@ -6,7 +6,8 @@ bool dcsr_i_make_segment_pages(const dcsr_i_batch *b, dcsr_i_group *g, bool move
 {
     /* Segments that a clone shares with its origin get no entries. */
     if (g->old && dcsr_i_is_shared(b->matrix, g->old->born)) moves = true;
-    if (moves) g->fresh->moved = b->base->version + 1;
+    if (g->fresh == g->old) moves = false;
+    if (moves) g->fresh->moved = b->version;
     for (int k = 0; k < b->matrix->segments_per_row; k++) {
         dcsr_i_segment_page *old = g->old ? g->old->segment[k] : NULL;
         if (old && !moves) continue;
@@ -96,18 +97,33 @@ static dcsr_status plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64
     return DCSR_OK;
 }
 
-bool dcsr_i_make_page(const dcsr_i_batch *b, dcsr_i_group *g)
+bool dcsr_i_copy_page(const dcsr_i_batch *b, dcsr_i_group *g)
 {
     if (!g->fresh)
-        g->fresh = dcsr_i_row_page_create(b->matrix, g->old, b->base->version + 1);
+        g->fresh = dcsr_i_row_page_create(b->matrix, g->old, b->version);
     else
-        dcsr_i_row_page_init(b->matrix, g->fresh, g->old, b->base->version + 1);
+        dcsr_i_row_page_init(b->matrix, g->fresh, g->old, b->version);
     return g->fresh != NULL;
 }
 
-static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *longest)
+bool dcsr_i_make_page(const dcsr_i_batch *b, dcsr_i_group *g)
 {
-    if (b->merges) return dcsr_i_plan_merging(b, g);
+    if (!b->in_place || !g->old) return dcsr_i_copy_page(b, g);
+    g->fresh = (dcsr_i_row_page *)g->old;
+    return true;
+}
+
+void dcsr_i_count_replaced_by(const dcsr_i_batch *b, dcsr_i_group *g)
+{
+    const dcsr_i_row_page *old = g->old;
+    g->replaced = g->ranges + (old && old != g->fresh);
+    for (int k = 0; old && k < b->matrix->segments_per_row; k++)
+        g->replaced += old->segment[k] && old->segment[k] != g->fresh->segment[k];
+}
+
+static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *longest, uint64_t *stored)
+{
+    if (b->merges) return dcsr_i_plan_merging(b, g, stored);
     if (!dcsr_i_make_page(b, g)) return DCSR_ERROR_OUT_OF_MEMORY;
     unsigned levels = 0;
     bool moves = false;
@@ -126,9 +142,7 @@ static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *
         }
     }
     if (!dcsr_i_make_segment_pages(b, g, moves, levels)) return DCSR_ERROR_OUT_OF_MEMORY;
-    g->replaced = g->ranges + (g->old != NULL);
-    for (int k = 0; g->old && k < b->matrix->segments_per_row; k++)
-        g->replaced += g->old->segment[k] && g->old->segment[k] != g->fresh->segment[k];
+    dcsr_i_count_replaced_by(b, g);
     return DCSR_OK;
 }
 
@@ -155,7 +169,8 @@ static inline void fetch_ahead(const dcsr_i_batch *b, uint64_t g)
 }
 
 /* Plans groups first to end - 1, all of them even where one cannot be. */
-static dcsr_status plan_groups(const dcsr_i_batch *b, uint64_t first, uint64_t end, uint64_t *longest)
+static dcsr_status plan_groups(const dcsr_i_batch *b, uint64_t first, uint64_t end, uint64_t *longest,
+                               uint64_t *stored)
 {
     dcsr_status status = DCSR_OK;
     if (b->merges) status = dcsr_i_find_entries(b, &b->groups[first], &b->groups[end], longest);
@@ -164,7 +179,7 @@ static dcsr_status plan_groups(const dcsr_i_batch *b, uint64_t first, uint64_t e
         b->groups[g].stays = !found;
         if (!found) continue;
         if (!b->merges) fetch_ahead(b, g);
-        dcsr_status here = plan_group(b, &b->groups[g], longest);
+        dcsr_status here = plan_group(b, &b->groups[g], longest, stored);
         if (status == DCSR_OK) status = here;
     }
     return status;
@@ -186,14 +201,15 @@ dcsr_status dcsr_i_plan_batch(dcsr_i_batch *b)
 {
     enum { TOGETHER = 64 };
     dcsr_status status = DCSR_OK;
-    uint64_t longest = 0;
+    uint64_t longest = 0, stored = 0;
     char message[200] = "";
-    dcsr_i_row_pages_take(b->matrix, b->group_count, &b->groups[0].fresh, sizeof b->groups[0]);
-#pragma omp parallel for num_threads(b->threads) schedule(dynamic) reduction(max \
-                                                                             : longest) if (b->threads > 1)
+    if (!b->in_place)
+        dcsr_i_row_pages_take(b->matrix, b->group_count, &b->groups[0].fresh, sizeof b->groups[0]);
+#pragma omp parallel for num_threads(b->threads) schedule(dynamic) reduction(max : longest) \
+    reduction(+ : stored) if (b->threads > 1)
     for (uint64_t first = 0; first < b->group_count; first += TOGETHER) {
         const uint64_t end = first + TOGETHER < b->group_count ? first + TOGETHER : b->group_count;
-        dcsr_status here = plan_groups(b, first, end, &longest);
+        dcsr_status here = plan_groups(b, first, end, &longest, &stored);
         if (here == DCSR_OK) continue;
 #pragma omp critical(dcsr_insert_plan)
         {
@@ -202,6 +218,7 @@ dcsr_status dcsr_i_plan_batch(dcsr_i_batch *b)
         }
     }
     b->longest = longest;
+    b->stored = stored;
     if (b->merges) give_pages(b);
     /* The sentence may have been another thread's. */
     return status == DCSR_OK ? DCSR_OK : dcsr_i_fail(status, "%s", message);

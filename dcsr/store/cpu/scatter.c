@@ -121,9 +121,16 @@ static void scatter_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolve
     }
 }
 
+void dcsr_i_enter_page(const dcsr_i_batch *b, const dcsr_i_group *g)
+{
+    g->fresh->born = b->version;
+    *g->slot = g->fresh;
+}
+
 dcsr_i_retired *dcsr_i_retire_pages(const dcsr_i_batch *b, const dcsr_i_group *g, dcsr_i_retired *to)
 {
     const dcsr_i_row_page *old = g->old;
+    if (old == g->fresh) return to;
     for (int k = 0; k < b->matrix->segments_per_row; k++)
         if (old->segment[k] && old->segment[k] != g->fresh->segment[k])
             *to++ =
@@ -171,13 +178,14 @@ void dcsr_i_scatter_batch(dcsr_i_batch *b, dcsr_i_resolver *resolvers)
                 dcsr_i_merge_group(b, &b->groups[g], resolver, &sum);
                 continue;
             }
-            scatter_group(b, &b->groups[g], resolver, &sum);
             retire_group(b, &b->groups[g]);
+            if (b->in_place) dcsr_i_enter_page(b, &b->groups[g]);
+            scatter_group(b, &b->groups[g], resolver, &sum);
         }
         stored += sum.stored, extra += sum.extra, duplicates += sum.duplicates;
         tombstones += sum.tombstones, rewrites += sum.rewrites;
     }
-    b->next->stored += stored;
+    b->next->stored += b->stored + stored;
     b->next->extra_segments += extra;
     b->next->duplicate_rows += duplicates;
     b->next->tombstone_rows += tombstones;
