@@ -17,10 +17,10 @@
  *      in_place.c     changes one entry of a version that nobody holds
  *      maintained_transpose.c  the transpose, if the matrix maintains it
  *
- * A change builds a new table beside the published one, which stays as it is (rowtable.h says what is shared), allocates
- * all that it needs before it writes anything that others can see, and publishes at the end. So a change that fails
- * leaves no trace. Where nobody holds a version in_place.c, and batches that claim it (insert.c), change the published
- * table itself; a batch that fails then takes back what it has written. */
+ * A change builds a new table beside the published one, which stays as it is (rowtable.h says what is shared),
+ * allocates all that it needs before it writes anything that others can see, and publishes at the end. So a change that
+ * fails leaves no trace. Where nobody holds a version in_place.c, and batches that claim it (insert.c), change the
+ * published table itself; a batch that fails then takes back what it has written. */
 #ifndef DCSR_STORE_H
 #define DCSR_STORE_H
 
