@@ -52,6 +52,8 @@ typedef struct dcsr_i_growth {
     bool full;         /* it can have no further segment */
     bool moves;        /* which it needs: into one new segment */
     bool skipped;      /* nothing is to be deleted from an empty row */
+    bool
+        taken_out; /* in place: entries are deleted from a row that is not kept resolved, without a tombstone */
 } dcsr_i_growth;
 
 typedef struct dcsr_i_batch {
@@ -72,10 +74,11 @@ typedef struct dcsr_i_batch {
     dcsr_i_growth *growth; /* n of them, of which those at the first entry of a row are used */
     dcsr_i_group *groups;
     uint64_t group_count, group_capacity;
-    uint64_t stored;  /* entries more that rows have which have been changed where they are */
-    uint64_t placed;  /* groups whose pages the next version has */
-    uint64_t housed;  /* groups that have their places */
-    uint64_t longest; /* rows that move */
+    uint64_t stored;    /* entries more that rows have which have been changed where they are */
+    uint64_t placed;    /* groups whose pages the next version has */
+    uint64_t housed;    /* groups that have their places */
+    uint64_t longest;   /* rows that move */
+    uint64_t deletions; /* tombstones that were written */
     int threads;
     uint64_t version;   /* that it makes */
     dcsr_i_table *next; /* in place: the current one */
@@ -84,7 +87,7 @@ typedef struct dcsr_i_batch {
 
 /* What changes in a table. */
 typedef struct dcsr_i_table_change {
-    uint64_t stored, extra, duplicates, tombstones, rewrites;
+    uint64_t stored, extra, duplicates, tombstones, rewrites, deletions;
 } dcsr_i_table_change;
 
 static inline uint64_t dcsr_i_key_at(const dcsr_i_batch *b, uint64_t i)
@@ -154,6 +157,10 @@ void dcsr_i_merge_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver 
  * have been looked for, it is in one piece, and has room. And takes that back. */
 uint64_t dcsr_i_shift_row(const dcsr_i_batch *b, dcsr_i_row_page *page, uint64_t i);
 void dcsr_i_unshift_row(const dcsr_i_batch *b, dcsr_i_row_page *page, uint64_t i);
+/* Deletes the entries of the row of entry i, of whatever order, where they are. Notes segments that it needs no more
+ * from `to` on, all but one of them at most, and returns where that ends. */
+dcsr_i_retired *dcsr_i_take_out(const dcsr_i_batch *b, dcsr_i_row_page *page, uint64_t i, dcsr_i_retired *to,
+                                dcsr_i_table_change *sum);
 
 /* Rows are found ahead of time so that their cache lines are on the way: groups to look ahead for pages, and
  * for what they point to. */

@@ -258,7 +258,7 @@ dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
         if (status == DCSR_OK) status = allocate(&b);
         if (status == DCSR_OK) status = scatter_and_publish(&b, operation);
         if (status == DCSR_OK)
-            dcsr_i_changed(matrix, b.mark && !b.merges ? b.n : 0);
+            dcsr_i_changed(matrix, b.deletions);
         else
             undo(&b);
     } else {

@@ -76,6 +76,16 @@ dcsr_status dcsr_i_check_length(const dcsr_i_batch *b, uint64_t i, uint64_t leng
                        (unsigned long long)(dcsr_i_key_at(b, i) >> b->column_bits));
 }
 
+/* In place entries are deleted from a row by looking for them, if it has so few for each of them. */
+enum { LOOKED_THROUGH = 256 };
+
+/* That takes longer than writing tombstones, so it is done where nothing would ever tidy these away. */
+static bool takes_out(const dcsr_i_batch *b, uint64_t length, uint64_t n)
+{
+    return b->mark && b->in_place && b->matrix->defragmentation == DCSR_DEFRAGMENT_OFF &&
+           length * n <= LOOKED_THROUGH;
+}
+
 static dcsr_status plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t i, uint64_t end)
 {
     dcsr_i_growth grows = {0};
@@ -85,7 +95,8 @@ static dcsr_status plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64
     grows.entries = (uint32_t)n;
     grows.skipped = b->mark && !length;
     if (!grows.skipped && g->old) dcsr_i_find_room(b, g->old, r, &grows);
-    if (!grows.skipped && n > grows.room) {
+    grows.taken_out = length && takes_out(b, length, n);
+    if (!grows.skipped && !grows.taken_out && n > grows.room) {
         uint64_t needed = grows.full ? length + n : n - grows.room;
         grows.moves = grows.full;
         /* In a bulk a row has the places that it fills. */
@@ -132,6 +143,7 @@ static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *
         DCSR_TRY(plan_row(b, g, i, end));
         const dcsr_i_growth *grows = &b->growth[i];
         g->needed += grows->capacity;
+        if (grows->taken_out && grows->segments > 1) g->ranges += grows->segments - 1u;
         if (grows->moves) {
             uint64_t length = g->old->length[dcsr_i_row_in_page(b, dcsr_i_key_at(b, i))];
             moves = true;

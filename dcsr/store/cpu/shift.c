@@ -5,7 +5,10 @@
  *      before   2 4 5 7 9 .                        4 and 9 go
  *      after    2 5 7 . . .
  *
- * Each change can be taken back: values that become others, or go, are kept with the batch. */
+ * Each change can be taken back: values that become others, or go, are kept with the batch.
+ *
+ * Rows that are not kept resolved are not looked into when entries come. When some go, short ones are: all that they
+ * have of a column is taken out, in any piece, and the rest moves up. */
 #include "dcsr/store/cpu/batch.h"
 
 /* Moves entries of the arena, which may overlap. */
@@ -131,4 +134,70 @@ void dcsr_i_unshift_row(const dcsr_i_batch *b, dcsr_i_row_page *page, uint64_t i
         change = -change;
     }
     page->length[dcsr_i_row_in_page(b, dcsr_i_key_at(b, i))] += (uint32_t)change;
+}
+
+/* ---- Rows that are not resolved ---- */
+
+/* Takes the entry at place i out of piece k: those behind it move up, in order. */
+static void close_gap(const dcsr_i_batch *b, const dcsr_i_piece *pieces, int count, int k, uint64_t i)
+{
+    for (;; k++, i = pieces[k].begin) {
+        const uint64_t last = pieces[k].begin + pieces[k].length - 1;
+        shift(b, i, i + 1, last - i);
+        if (k == count - 1 || !pieces[k + 1].length) break;
+        shift(b, last, pieces[k + 1].begin, 1);
+    }
+}
+
+/* Takes all entries of a column out of pieces, the last of which become shorter; returns how many these are. */
+static uint64_t take_out_column(const dcsr_i_batch *b, dcsr_i_piece *pieces, int *count, bool ascends,
+                                uint32_t column)
+{
+    const uint32_t *columns = b->matrix->arena.columns;
+    uint64_t gone = 0;
+    for (int k = 0; k < *count; k++) {
+        uint64_t i = dcsr_i_first_place(columns, &pieces[k], !k && ascends, column);
+        while ((i = dcsr_i_find_column(columns, i, pieces[k].begin + pieces[k].length, column)) <
+               pieces[k].begin + pieces[k].length) {
+            close_gap(b, pieces, *count, k, i);
+            gone++;
+            if (!--pieces[*count - 1].length && !--*count) return gone;
+            if (k == *count) return gone;
+        }
+    }
+    return gone;
+}
+
+dcsr_i_retired *dcsr_i_take_out(const dcsr_i_batch *b, dcsr_i_row_page *page, uint64_t i, dcsr_i_retired *to,
+                                dcsr_i_table_change *sum)
+{
+    const unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
+    const uint64_t bit = (uint64_t)1 << r;
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS], segments[DCSR_MAX_SEGMENTS];
+    const int count = dcsr_i_row_pieces(page, r, pieces);
+    const int had = count > 1 ? dcsr_i_segments_of(b->matrix, page, r, segments) : 1;
+    uint64_t gone = 0;
+    int left = count;
+    for (uint64_t e = i; left && e < i + b->growth[i].entries; e++) {
+        const uint64_t here =
+            take_out_column(b, pieces, &left, page->ascending & bit, dcsr_i_column_at(b, e));
+        if (here && count > 1) page->ascending &= ~bit;
+        gone += here;
+    }
+    page->length[r] -= (uint32_t)gone;
+    sum->stored -= gone;
+    if (left == count) return to;
+    const int keeps = left ? left : 1; /* which may be empty */
+    sum->extra -= (uint64_t)(count - keeps);
+    if (keeps == 1) page->fragmented &= ~bit;
+    for (int k = keeps; k < had; k++)
+        *to++ =
+            (dcsr_i_retired){.kind = DCSR_I_RANGE, .begin = segments[k].begin, .size = segments[k].length};
+    if (keeps < had) dcsr_i_clear_segments(page, keeps, r, b->matrix->segments_per_row);
+    if (left) return to;
+    sum->duplicates -= page->duplicates >> r & 1;
+    sum->tombstones -= page->tombstones >> r & 1;
+    page->duplicates &= ~bit;
+    page->tombstones &= ~bit;
+    return to;
 }
