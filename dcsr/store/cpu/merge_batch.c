@@ -499,6 +499,11 @@ static inline void fetch_rows(const dcsr_i_batch *b, const dcsr_i_group *g)
     if (!g->old || g->stays || g->whole) return;
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
         if (b->growth[i].way != DCSR_I_MERGE || !b->growth[i].segments) continue;
+        if (b->in_place) { /* another thread may be changing the page: its last lines, as planned */
+            for (uint64_t c = 0; c < MOST / 2 && c < b->growth[i].tail; c += LINE)
+                __builtin_prefetch(columns + b->growth[i].tail - c);
+            continue;
+        }
         const unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
         const uint64_t begin = dcsr_i_begin_of(g->old, 0, r), length = g->old->length[r];
         for (uint64_t c = 0; c < length && c < MOST; c += LINE) __builtin_prefetch(columns + begin + c);
