@@ -17,9 +17,10 @@
  *      in_place.c     changes one entry of a version that nobody holds
  *      maintained_transpose.c  the transpose, if the matrix maintains it
  *
- * Every change but those of in_place.c builds a new table beside the published one, which stays as it is
- * (rowtable.h says what is shared), allocates all that it needs before it writes anything that others can see, and
- * publishes at the end. So a change that fails leaves no trace. */
+ * A change builds a new table beside the published one, which stays as it is (rowtable.h says what is shared),
+ * allocates all that it needs before it writes anything that others can see, and publishes at the end. So a change that
+ * fails leaves no trace. Where nobody holds a version in_place.c, and batches that claim it (insert.c), change the
+ * published table itself; a batch that fails then takes back what it has written. */
 #ifndef DCSR_STORE_H
 #define DCSR_STORE_H
 
@@ -475,6 +476,8 @@ int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, u
 /* ---- version.c ---- */
 dcsr_i_limbo *dcsr_i_limbo_create(dcsr_matrix *matrix, uint64_t capacity);
 void dcsr_i_limbo_free(dcsr_matrix *matrix, dcsr_i_limbo *limbo);
+/* Frees the objects of a limbo list, which nobody can see any more, and itself. */
+void dcsr_i_limbo_empty(dcsr_matrix *matrix, dcsr_i_limbo *limbo);
 void dcsr_i_retire(dcsr_i_limbo *limbo, dcsr_i_retired_kind kind, uint64_t born, void *pointer,
                    uint64_t size);
 /* Retires what a table has behind the last row of the next one, which has fewer rows: in the arena, pages,

@@ -18,7 +18,7 @@ enum { AT_ONCE = 32, LINE = 16, SHORT_ROW = 64 };
 typedef struct search {
     const uint32_t *at;
     uint64_t left;
-    uint64_t end;        /* the place behind the part of the row that ascends */
+    uint64_t begin, end; /* the part of the row that ascends */
     uint64_t entry, row; /* the entry that is looked for, and the first one of its row */
     const dcsr_i_row_page *page;
     uint64_t place; /* where it is; UINT64_MAX: nowhere */
@@ -79,7 +79,9 @@ static void end_search(const dcsr_i_batch *b, search *s)
     uint64_t below = 0;
     for (uint64_t i = 0; i < s->left; i++) below += s->at[i] < column;
     s->place = (uint64_t)(s->at - columns) + below;
-    if (s->place < s->end && columns[s->place] == column) return;
+    const bool there = s->place < s->end && columns[s->place] == column;
+    b->found[s->entry] = (dcsr_i_finding){.there = there, .position = (uint32_t)(s->place - s->begin)};
+    if (there) return;
     const bool tail = s->page->fragmented >> r & 1;
     if (s->entry == s->row) b->growth[s->row].behind = s->place == s->end && !tail;
     s->place = tail ? find_in_tail(columns, s->page, r, column) : UINT64_MAX;
@@ -107,7 +109,7 @@ static void search_all(const dcsr_i_batch *b, search *s, int n)
     for (int k = 0; k < n; k++) {
         dcsr_i_growth *grows = &b->growth[s[k].row];
         const bool there = s[k].place != UINT64_MAX;
-        b->known[s[k].entry] = there;
+        b->found[s[k].entry].there = there;
         grows->absent += !there;
         grows->changes |= there && (b->mark || (size && changes_value(b, s[k].entry, s[k].place)));
     }
@@ -139,8 +141,9 @@ dcsr_status dcsr_i_find_entries(const dcsr_i_batch *b, dcsr_i_group *first, cons
 {
     search wanted[AT_ONCE];
     int n = 0;
-    for (const dcsr_i_group *g = first; g < end; g++) fetch_page(b, g);
+    for (const dcsr_i_group *g = first; g < end && g < first + DCSR_I_PAGES_AHEAD; g++) fetch_page(b, g);
     for (dcsr_i_group *g = first; g < end; g++) {
+        if (g + DCSR_I_PAGES_AHEAD < end) fetch_page(b, g + DCSR_I_PAGES_AHEAD);
         DCSR_TRY(dcsr_i_find_rows(b, g, longest));
         fetch_begins(b, g);
     }
@@ -153,6 +156,7 @@ dcsr_status dcsr_i_find_entries(const dcsr_i_batch *b, dcsr_i_group *first, cons
             for (uint64_t e = i; e < i + b->growth[i].entries; e++) {
                 wanted[n] = (search){.at = b->matrix->arena.columns + pieces[0].begin,
                                      .left = pieces[0].length,
+                                     .begin = pieces[0].begin,
                                      .end = pieces[0].begin + pieces[0].length,
                                      .entry = e,
                                      .row = i,

@@ -15,7 +15,10 @@
  *
  * Planning and scattering run in parallel over groups and decide the same thing from the same state; nothing
  * that a reader can see is written before all that can fail is behind. Insertions do not look for what is
- * stored: the rows are marked instead (rewrite.c). */
+ * stored: the rows are marked instead (rewrite.c).
+ *
+ * Where nobody holds a version the batch claims it (version.c): the pages of the current version are changed themselves
+ * instead of copies, and what they no longer need is free at once. */
 #include "dcsr/store/cpu/batch.h"
 #include "dcsr/store/agreement.h"
 #include "dcsr/store/maintained_transpose.h"
@@ -23,6 +26,11 @@
 /* An entry costs a few cache misses, as much as this many entries that are read in passing; more where it is looked
  * for, and its row is moved. */
 enum { WORK_PER_ENTRY = 4, WORK_PER_MERGED_ENTRY = 16 };
+
+/* A batch of so many entries may be applied in place: who asks for a version meanwhile has to wait. Where it is merged
+ * it should not bring more than this share of what is stored: then most rows are copied in passing in less time than
+ * their entries are looked for, and leave whole blocks behind. */
+enum { MOST_IN_PLACE = 1 << 20, IN_PLACE_SHARE = 64 };
 
 /* ---- Sort, combine, group ---- */
 
@@ -66,7 +74,7 @@ static dcsr_status take_places(dcsr_i_batch *b)
     while (b->housed < b->group_count) {
         uint64_t end = b->housed, needed = 0, begin;
         while (end < b->group_count && (b->bulk || needed < PORTION)) needed += b->groups[end++].needed;
-        DCSR_TRY(dcsr_i_arena_take(&b->matrix->arena, needed, b->next->version, &begin));
+        DCSR_TRY(dcsr_i_arena_take(&b->matrix->arena, needed, b->version, &begin));
         for (; b->housed < end; b->housed++) {
             b->groups[b->housed].places = begin;
             begin += b->groups[b->housed].needed;
@@ -90,20 +98,22 @@ static uint64_t scattered_places(const dcsr_i_batch *b)
     return places;
 }
 
-/* The root and the directories of the next version, and the limbo list. */
+/* The root and the directories of the next version, and the limbo list. In place directories that are missing. */
 static dcsr_status allocate(dcsr_i_batch *b)
 {
     dcsr_matrix *matrix = b->matrix;
-    b->next = dcsr_i_table_copy(matrix, b->base, b->base->rows, b->base->cols);
+    const dcsr_i_table *base = b->in_place ? NULL : b->base;
+    b->next = b->in_place ? matrix->versions.current
+                          : dcsr_i_table_copy(matrix, b->base, b->base->rows, b->base->cols);
     if (!b->next) return DCSR_ERROR_OUT_OF_MEMORY;
     uint64_t retired = 0;
     for (; b->placed < b->group_count; b->placed++) {
         dcsr_i_group *this = &b->groups[b->placed];
         this->retired = retired;
         if (this->stays) continue;
-        dcsr_i_row_page **slot = dcsr_i_page_slot(matrix, b->next, b->base, this->page, NULL);
+        dcsr_i_row_page **slot = dcsr_i_page_slot(matrix, b->next, base, this->page, NULL);
         if (!slot) return DCSR_ERROR_OUT_OF_MEMORY;
-        *slot = this->fresh;
+        if (!b->in_place) *slot = this->fresh;
         this->slot = slot;
         retired += this->replaced;
     }
@@ -117,12 +127,16 @@ static dcsr_status allocate(dcsr_i_batch *b)
 static void undo(dcsr_i_batch *b)
 {
     dcsr_matrix *matrix = b->matrix;
-    for (uint64_t g = b->placed; g < b->group_count; g++)
-        dcsr_i_page_free(matrix, b->groups[g].fresh, b->groups[g].old);
-    dcsr_i_free_unshared(matrix, b->next, b->base);
+    for (uint64_t g = b->in_place ? 0 : b->placed; g < b->group_count; g++) {
+        dcsr_i_unshift_rows(b, &b->groups[g]);
+        if (b->groups[g].fresh != b->groups[g].old)
+            dcsr_i_page_free(matrix, b->groups[g].fresh, b->groups[g].old);
+    }
+    if (!b->in_place) dcsr_i_free_unshared(matrix, b->next, b->base);
     dcsr_i_limbo_free(matrix, b->limbo);
     for (uint64_t g = 0; g < b->housed; g++)
         dcsr_i_arena_give(&matrix->arena, b->groups[g].places, b->groups[g].needed);
+    if (b->in_place) dcsr_i_unclaim_version(matrix);
 }
 
 /* ---- The whole ---- */
@@ -131,6 +145,20 @@ static int threads_for(const dcsr_context *context, uint64_t work)
 {
     int threads = dcsr_i_threads(context, work);
     return threads < DCSR_I_MAX_BATCH_THREADS ? threads : DCSR_I_MAX_BATCH_THREADS;
+}
+
+static void publish(dcsr_i_batch *b, dcsr_i_operation *operation)
+{
+    dcsr_matrix *matrix = b->matrix;
+    if (b->in_place) {
+        dcsr_i_arena_drop_left(&matrix->arena);
+        dcsr_i_publish_claimed(matrix);
+        dcsr_i_limbo_empty(matrix, b->limbo);
+    } else {
+        dcsr_i_row_pages_expect(matrix, b->group_count);
+        dcsr_i_twin_entries(matrix, operation, b->entries, b->n);
+        dcsr_i_publish(matrix, b->next, b->limbo);
+    }
 }
 
 static dcsr_status scatter_and_publish(dcsr_i_batch *b, dcsr_i_operation *operation)
@@ -148,10 +176,8 @@ static dcsr_status scatter_and_publish(dcsr_i_batch *b, dcsr_i_operation *operat
         dcsr_i_scatter_batch(b, resolver);
         b->next->contiguous = b->bulk && needed_places(b) == b->n;
         b->next->first = b->group_count ? b->groups[0].places : 0;
-        dcsr_i_row_pages_expect(b->matrix, b->group_count);
         atomic_fetch_add(&b->matrix->due.taken, scattered_places(b) + b->n);
-        dcsr_i_twin_entries(b->matrix, operation, b->entries, b->n);
-        dcsr_i_publish(b->matrix, b->next, b->limbo);
+        publish(b, operation);
     }
     while (ready) dcsr_i_resolver_free(&resolver[--ready]);
     return status;
@@ -177,11 +203,22 @@ static bool prepare_merging(dcsr_i_batch *b, uint64_t n)
 {
     dcsr_context *context = b->matrix->context;
     if (!b->merges) return true;
-    b->known = dcsr_i_alloc(context, DCSR_I_SCRATCH, n, sizeof *b->known);
+    b->found = dcsr_i_alloc(context, DCSR_I_SCRATCH, n, sizeof *b->found);
     b->columns = dcsr_i_alloc(context, DCSR_I_SCRATCH, n, sizeof *b->columns);
     b->values =
         b->matrix->value_size ? dcsr_i_alloc(context, DCSR_I_SCRATCH, n, b->matrix->value_size) : NULL;
-    return b->known && b->columns && (b->values || !b->matrix->value_size);
+    return b->found && b->columns && (b->values || !b->matrix->value_size);
+}
+
+/* Whether the pages of the current version may be changed; then nobody can hold it until the batch is published, or
+ * has failed. Not where others have to agree, who may take their time, nor what a clone shares. */
+static bool claim(const dcsr_i_batch *b, const dcsr_i_operation *operation)
+{
+    dcsr_matrix *matrix = b->matrix;
+    if (b->merges && !b->mark && b->n > b->base->stored / IN_PLACE_SHARE + 1) return false;
+    return !b->bulk && b->n <= MOST_IN_PLACE && !operation->agreement.agree && !matrix->transpose.owner &&
+           !matrix->transpose.maintained && !matrix->origin.hold && dcsr_i_may_claim_version(matrix) &&
+           dcsr_i_claim_version(matrix);
 }
 
 dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation)
@@ -191,6 +228,7 @@ dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
     dcsr_context *context = matrix->context;
     dcsr_i_batch b = {.matrix = matrix,
                       .base = matrix->versions.current,
+                      .version = matrix->versions.current->version + 1,
                       .entries = batch->entries,
                       .n = batch->n,
                       .stride = batch->stride,
@@ -215,17 +253,18 @@ dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
     b.growth = dcsr_i_alloc(context, DCSR_I_SCRATCH, batch->n, sizeof *b.growth);
     if (b.groups && b.growth && prepare_merging(&b, batch->n)) {
         combine_and_group(&b);
+        b.in_place = claim(&b, operation);
         status = dcsr_i_plan_batch(&b);
         if (status == DCSR_OK) status = allocate(&b);
         if (status == DCSR_OK) status = scatter_and_publish(&b, operation);
         if (status == DCSR_OK)
-            dcsr_i_changed(matrix, b.mark && !b.merges ? b.n : 0);
+            dcsr_i_changed(matrix, b.deletions);
         else
             undo(&b);
     } else {
         status = DCSR_ERROR_OUT_OF_MEMORY;
     }
-    dcsr_i_free(context, DCSR_I_SCRATCH, b.known, batch->n, sizeof *b.known);
+    dcsr_i_free(context, DCSR_I_SCRATCH, b.found, batch->n, sizeof *b.found);
     dcsr_i_free(context, DCSR_I_SCRATCH, b.columns, batch->n, sizeof *b.columns);
     dcsr_i_free(context, DCSR_I_SCRATCH, b.values, batch->n, matrix->value_size);
     dcsr_i_free(context, DCSR_I_SCRATCH, b.growth, batch->n, sizeof *b.growth);

@@ -10,7 +10,12 @@
  * Where most entries of a page move, or many of its rows, all of them do, one behind the other without slack: what they
  * leave behind in the arena is free as a whole, and rows lie in order. A row that stayed would keep its block: with
  * light pages left as they were, batches that touch most rows leave blocks a tenth full. An entry that a held version
- * sees never changes: a value that is another one afterwards is written with the row, at its new place. */
+ * sees never changes: a value that is another one afterwards is written with the row, at its new place.
+ *
+ * Where nobody holds a version (dcsr_i_claim_version()) a row whose entries have been looked for is changed where it
+ * is, if it is in one piece and has room (shift.c). Then nothing but the lines of the row from there on is touched, and
+ * nothing is copied or left behind. It is done as soon as it is planned, while those lines are in the cache, and taken
+ * back where the batch fails later. For that rows that move are given some room. */
 #include "dcsr/store/cpu/batch.h"
 #include "dcsr/store/cpu/merge.h"
 
@@ -18,11 +23,12 @@
  * merging takes no longer. A tail is searched at the cost of reading it, SEARCHED columns for each of the head, which
  * may take as long as merging. A segment of a tail is for this share of the row. A page that gets fewer than MANY
  * entries, or has more than SPARSE for each of them, is planned row by row: a row that moves alone costs some lines of
- * memory here and there, as much as copying SPARSE entries in passing. */
+ * memory here and there, as much as copying SPARSE entries in passing. To be changed in place a row gets one
+ * ROOM_SHARE-th of the slack of others. */
 #ifdef DCSR_SIMT /* small, to be tried by small tests */
-enum { SHORT = 16, FEW = 2, MANY = 4, SPARSE = 3, SEARCHED = 8, TAIL_SHARE = 16 };
+enum { SHORT = 16, FEW = 2, MANY = 4, SPARSE = 3, SEARCHED = 8, TAIL_SHARE = 16, ROOM_SHARE = 4 };
 #else
-enum { SHORT = 1024, FEW = 8, MANY = 8, SPARSE = 64, SEARCHED = 8, TAIL_SHARE = 16 };
+enum { SHORT = 1024, FEW = 8, MANY = 8, SPARSE = 64, SEARCHED = 8, TAIL_SHARE = 16, ROOM_SHARE = 4 };
 #endif
 
 /* ---- Planning ---- */
@@ -35,10 +41,17 @@ static bool comes_behind(const dcsr_i_batch *b, const dcsr_i_row_page *page, uns
            b->matrix->arena.columns[dcsr_i_begin_of(page, 0, r) + page->length[r] - 1];
 }
 
-/* Whether so few entries come for a row that each is looked for. */
-static bool is_searched(uint64_t length, uint64_t n)
+/* Whether so few entries come for a row that each is looked for: if it is changed in place that does not copy it. */
+static bool is_searched(const dcsr_i_batch *b, uint64_t length, uint64_t n)
 {
-    return n == 1 || length > FEW * n;
+    return n == 1 || length > (b->in_place ? 1 : FEW) * n;
+}
+
+/* The places of a row of so many entries that moves. */
+static uint64_t places_for(const dcsr_i_batch *b, uint64_t length)
+{
+    if (!b->in_place || length > SHORT) return length;
+    return dcsr_i_capacity_for(length, b->matrix->slack / ROOM_SHARE, length);
 }
 
 static uint64_t all_entries(const dcsr_i_row_page *page)
@@ -55,13 +68,13 @@ static bool is_dense(const dcsr_i_batch *b, const dcsr_i_group *g)
     const dcsr_i_row_page *old = g->old;
     uint64_t merged = 0;
     if (!old) return true;
-    if (g->end - g->first < MANY) return false;
+    if (b->in_place || g->end - g->first < MANY) return false;
     const uint64_t all = all_entries(old);
     if ((g->end - g->first) * SPARSE < all) return false;
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
         const unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
         const uint64_t length = old->length[r];
-        if (!length || (length > SHORT && is_searched(length, b->growth[i].entries))) continue;
+        if (!length || (length > SHORT && is_searched(b, length, b->growth[i].entries))) continue;
         if (!merged && old->ascending >> r & 1 && comes_behind(b, old, r, i)) return false;
         merged += length;
     }
@@ -79,7 +92,7 @@ dcsr_status dcsr_i_find_rows(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *l
         const uint64_t n = end - i;
         DCSR_TRY(dcsr_i_check_length(b, i, length + n));
         b->growth[i] = (dcsr_i_growth){.entries = (uint32_t)n,
-                                       .searched = length && ascending >> r & 1 && is_searched(length, n)};
+                                       .searched = length && ascending >> r & 1 && is_searched(b, length, n)};
         if (!length) continue;
         const bool sorts = (~old->ascending | old->fragmented) >> r & 1;
         if (sorts && length + n > *longest) *longest = length + n;
@@ -107,6 +120,14 @@ static bool has_tail(const dcsr_i_row_page *page, unsigned r, dcsr_i_growth *gro
     return true;
 }
 
+/* Whether a row is changed where it is. */
+static bool can_shift(const dcsr_i_batch *b, const dcsr_i_row_page *page, unsigned r,
+                      const dcsr_i_growth *grows)
+{
+    return b->in_place && grows->searched && !(page->fragmented >> r & 1) &&
+           (b->mark ? !dcsr_i_row_is_rounded(page, r) : grows->absent <= grows->room);
+}
+
 static void plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t i)
 {
     const dcsr_i_row_page *page = g->old;
@@ -124,15 +145,19 @@ static void plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t i)
         grows->slack = true;
         grows->absent = (uint32_t)n;
         grows->capacity = (uint32_t)dcsr_i_capacity_for(length + n, b->matrix->slack, length + n);
-        memset(b->known + i, 0, n * sizeof *b->known);
+        memset(b->found + i, 0, n * sizeof *b->found);
         if (grows->room >= n) {
             grows->way = DCSR_I_APPEND;
             grows->capacity = 0;
         }
+    } else if (can_shift(b, page, r, grows)) {
+        grows->way = DCSR_I_SHIFT;
     } else if (grows->searched && !b->mark && has_tail(page, r, grows)) {
         grows->way = DCSR_I_APPEND;
     } else {
-        grows->capacity = (uint32_t)(length + (b->mark ? 0 : grows->searched ? grows->absent : n));
+        grows->capacity = (uint32_t)places_for(b, length + (b->mark           ? 0
+                                                            : grows->searched ? grows->absent
+                                                                              : n));
     }
     grows->moves = grows->way == DCSR_I_MERGE && grows->segments;
 }
@@ -180,17 +205,32 @@ static bool make_whole(const dcsr_i_batch *b, dcsr_i_row_page *fresh)
 {
     memset(fresh->segment, 0, (size_t)b->matrix->segments_per_row * sizeof fresh->segment[0]);
     fresh->segment[0] = dcsr_i_segment_page_create(b->matrix);
-    fresh->moved = b->base->version + 1;
+    fresh->moved = b->version;
     return fresh->segment[0] != NULL;
+}
+
+/* The places of all rows, each with those of the batch's entries that may come. */
+static uint64_t places_of_all(const dcsr_i_batch *b, const dcsr_i_group *g)
+{
+    uint64_t places = 0, i = g->first;
+    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
+        uint64_t length = g->old ? g->old->length[r] : 0;
+        if (i < g->end && dcsr_i_row_in_page(b, dcsr_i_key_at(b, i)) == r) {
+            length += b->mark ? 0 : b->growth[i].entries;
+            i += b->growth[i].entries;
+        }
+        places += length ? places_for(b, length) : 0;
+    }
+    return places;
 }
 
 /* All rows move. */
 static bool plan_whole(const dcsr_i_batch *b, dcsr_i_group *g)
 {
     g->whole = true;
-    g->needed = (g->old ? all_entries(g->old) : 0) + (b->mark ? 0 : g->end - g->first);
+    g->needed = places_of_all(b, g);
     g->ranges = g->old ? leave_segments(b, g->old, UINT64_MAX, NULL) : 0;
-    return dcsr_i_make_page(b, g) && make_whole(b, g->fresh);
+    return dcsr_i_copy_page(b, g) && make_whole(b, g->fresh);
 }
 
 /* Whether all rows of a page move where so many do, which have so many entries: those are half of them, or so many rows
@@ -207,14 +247,15 @@ static bool plan_rows(const dcsr_i_batch *b, dcsr_i_group *g)
 {
     uint64_t merged = 0, rows = 0;
     unsigned levels = 0;
-    bool moves = false, stays = true;
+    bool moves = false, stays = true, shifts = false;
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
         plan_row(b, g, i);
         const dcsr_i_growth *grows = &b->growth[i];
         const unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
         g->needed += grows->capacity;
         moves |= grows->moves;
-        stays &= grows->way == DCSR_I_LEAVE;
+        shifts |= grows->way == DCSR_I_SHIFT;
+        stays &= grows->way == DCSR_I_LEAVE || grows->way == DCSR_I_SHIFT;
         if (grows->moves) g->ranges += leave_segments(b, g->old, (uint64_t)1 << r, NULL);
         if (grows->capacity && !grows->moves) levels |= 1u << grows->segments;
         if (!grows->moves || grows->slack) continue;
@@ -222,18 +263,36 @@ static bool plan_rows(const dcsr_i_batch *b, dcsr_i_group *g)
         rows++;
     }
     if (rows && has_most(g->old, merged, rows)) return plan_whole(b, g);
+    g->shifted = shifts;
     g->stays = stays;
     return stays || (dcsr_i_make_page(b, g) && dcsr_i_make_segment_pages(b, g, moves, levels));
 }
 
-dcsr_status dcsr_i_plan_merging(const dcsr_i_batch *b, dcsr_i_group *g)
+/* Changes the rows that are to be where they are; returns how many entries more there are. */
+static uint64_t shift_rows(const dcsr_i_batch *b, const dcsr_i_group *g)
 {
-    const dcsr_i_row_page *old = g->old;
-    if (g->whole ? !plan_whole(b, g) : !plan_rows(b, g)) return DCSR_ERROR_OUT_OF_MEMORY;
-    if (g->stays) return DCSR_OK;
-    g->replaced = g->ranges + (old != NULL);
-    for (int k = 0; old && k < b->matrix->segments_per_row; k++)
-        g->replaced += old->segment[k] && old->segment[k] != g->fresh->segment[k];
+    dcsr_i_row_page *page = (dcsr_i_row_page *)g->old;
+    uint64_t more = 0;
+    for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries)
+        if (b->growth[i].way == DCSR_I_SHIFT) more += dcsr_i_shift_row(b, page, i);
+    page->born = b->version;
+    return more;
+}
+
+void dcsr_i_unshift_rows(const dcsr_i_batch *b, const dcsr_i_group *g)
+{
+    for (uint64_t i = g->first; g->shifted && i < g->end; i += b->growth[i].entries)
+        if (b->growth[i].way == DCSR_I_SHIFT) dcsr_i_unshift_row(b, (dcsr_i_row_page *)g->old, i);
+}
+
+dcsr_status dcsr_i_plan_merging(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *stored)
+{
+    if (g->whole ? !plan_whole(b, g) : !plan_rows(b, g)) {
+        g->shifted = false;
+        return DCSR_ERROR_OUT_OF_MEMORY;
+    }
+    if (!g->stays) dcsr_i_count_replaced_by(b, g);
+    if (g->shifted) *stored += shift_rows(b, g);
     return DCSR_OK;
 }
 
@@ -330,10 +389,16 @@ static bool merge_whole(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver 
             note_merged(b, g, r, length, sum);
             i += b->growth[i].entries;
         }
-        page->segment[0]->of[r] = dcsr_i_segment_of(to, page->length[r]);
+        const uint64_t capacity = page->length[r] ? places_for(b, page->length[r]) : 0;
+        page->segment[0]->of[r] = dcsr_i_segment_of(to, capacity);
         to += page->length[r];
+        if (capacity == page->length[r]) continue;
+        dcsr_i_copy_entries(b->matrix, to - joined.length, joined.begin, joined.length);
+        joined = (dcsr_i_piece){0};
+        to += capacity - page->length[r];
     }
     dcsr_i_copy_entries(b->matrix, to - joined.length, joined.begin, joined.length);
+    any |= b->in_place;
     if (any) dcsr_i_arena_give(&b->matrix->arena, to, g->places + g->needed - to);
     return any;
 }
@@ -346,7 +411,7 @@ static void append_row(const dcsr_i_batch *b, dcsr_i_group *g, unsigned r, uint6
     const dcsr_i_growth *grows = &b->growth[i];
     uint64_t at = grows->tail, left = grows->room;
     for (uint64_t e = i; e < i + grows->entries; e++) {
-        if (b->known[e]) continue;
+        if (b->found[e].there) continue;
         if (!left) at = to, left = UINT64_MAX;
         dcsr_i_store_entries(b, e, 1, at++);
         left--;
@@ -368,8 +433,9 @@ static bool move_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *re
     const dcsr_i_growth *grows = &b->growth[i];
     bool changed;
     const uint64_t length = merge_row(b, g, resolver, i, *to, &changed),
-                   capacity = grows->slack ? dcsr_i_capacity_for(length, b->matrix->slack, length) : length;
-    if (!changed) return false;
+                   capacity = grows->slack ? dcsr_i_capacity_for(length, b->matrix->slack, length)
+                                           : places_for(b, length);
+    if (!changed && !b->in_place) return false;
     note_merged(b, g, r, length, sum);
     page->segment[0]->of[r] = dcsr_i_segment_of(*to, capacity);
     if (grows->moves) dcsr_i_clear_segments(page, 1, r, b->matrix->segments_per_row);
@@ -392,6 +458,8 @@ static uint64_t merge_rows(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolv
             append_row(b, g, r, i, to, sum);
             to += grows->capacity;
             changed |= bit;
+        } else if (grows->way == DCSR_I_SHIFT) {
+            changed |= bit; /* it has been */
         } else if (grows->way == DCSR_I_MERGE && move_row(b, g, resolver, r, i, &to, sum)) {
             changed |= bit;
             if (grows->moves) *moved |= bit;
@@ -416,7 +484,7 @@ static inline void fetch_pages(const dcsr_i_batch *b, const dcsr_i_group *g)
     if (g->stays || g->whole) return;
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
         const unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
-        if (b->growth[i].way == DCSR_I_LEAVE) continue;
+        if (b->growth[i].way == DCSR_I_LEAVE || b->growth[i].way == DCSR_I_SHIFT) continue;
         if (g->old && g->old->segment[0]) __builtin_prefetch(&g->old->segment[0]->of[r]);
         __builtin_prefetch(&g->fresh->length[r], 1);
         if (!b->growth[i].moves) continue;
@@ -431,11 +499,38 @@ static inline void fetch_rows(const dcsr_i_batch *b, const dcsr_i_group *g)
     if (!g->old || g->stays || g->whole) return;
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
         if (b->growth[i].way != DCSR_I_MERGE || !b->growth[i].segments) continue;
+        if (b->in_place) { /* another thread may be changing the page: its last lines, as planned */
+            for (uint64_t c = 0; c < MOST / 2 && c < b->growth[i].tail; c += LINE)
+                __builtin_prefetch(columns + b->growth[i].tail - c);
+            continue;
+        }
         const unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
         const uint64_t begin = dcsr_i_begin_of(g->old, 0, r), length = g->old->length[r];
         for (uint64_t c = 0; c < length && c < MOST; c += LINE) __builtin_prefetch(columns + begin + c);
         if (b->stride > 1) __builtin_prefetch(b->matrix->arena.values + begin * b->matrix->value_size);
     }
+}
+
+/* Notes what a group leaves behind, with the rows in a mask, from `to` on; returns where that ends. */
+static dcsr_i_retired *leave_group(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t moved,
+                                   dcsr_i_retired *to)
+{
+    if (!g->old) return to;
+    to = dcsr_i_retire_pages(b, g, to);
+    if (!moved) return to;
+    pthread_mutex_lock(&b->matrix->arena.space->lock);
+    to += leave_segments(b, g->old, moved, to);
+    pthread_mutex_unlock(&b->matrix->arena.space->lock);
+    return to;
+}
+
+/* The rows that are planned to move. */
+static uint64_t moving_rows(const dcsr_i_batch *b, const dcsr_i_group *g)
+{
+    uint64_t moving = 0;
+    for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries)
+        if (b->growth[i].moves) moving |= (uint64_t)1 << dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
+    return moving;
 }
 
 void dcsr_i_merge_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *resolver,
@@ -447,16 +542,17 @@ void dcsr_i_merge_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver 
     if (g + DCSR_I_PAGES_AHEAD < end_of_groups) fetch_pages(b, g + DCSR_I_PAGES_AHEAD);
     if (g + DCSR_I_SEGMENTS_AHEAD < end_of_groups) fetch_rows(b, g + DCSR_I_SEGMENTS_AHEAD);
     if (g->stays) return;
-    bool changed =
-        g->whole ? merge_whole(b, g, resolver, &change) : merge_rows(b, g, resolver, &moved, &change) != 0;
     dcsr_i_retired *to = &b->limbo->retired[g->retired], *end = to + g->replaced;
+    if (b->in_place) { /* which rows have been is not to be seen afterwards; all that are planned to move do so */
+        to = leave_group(b, g, g->whole ? UINT64_MAX : moving_rows(b, g), to);
+        dcsr_i_enter_page(b, g);
+    }
+    const bool changed =
+        g->whole ? merge_whole(b, g, resolver, &change) : merge_rows(b, g, resolver, &moved, &change) != 0;
     if (changed) {
         sum->stored += change.stored, sum->extra += change.extra, sum->duplicates += change.duplicates;
         sum->tombstones += change.tombstones, sum->rewrites += change.rewrites;
-        if (g->old) to = dcsr_i_retire_pages(b, g, to);
-        pthread_mutex_lock(&b->matrix->arena.space->lock);
-        if (g->old) to += leave_segments(b, g->old, g->whole ? UINT64_MAX : moved, to);
-        pthread_mutex_unlock(&b->matrix->arena.space->lock);
+        if (!b->in_place) to = leave_group(b, g, g->whole ? UINT64_MAX : moved, to);
     } else {
         share_old(b, g);
     }

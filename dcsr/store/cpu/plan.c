@@ -6,7 +6,8 @@ bool dcsr_i_make_segment_pages(const dcsr_i_batch *b, dcsr_i_group *g, bool move
 {
     /* Segments that a clone shares with its origin get no entries. */
     if (g->old && dcsr_i_is_shared(b->matrix, g->old->born)) moves = true;
-    if (moves) g->fresh->moved = b->base->version + 1;
+    if (g->fresh == g->old) moves = false;
+    if (moves) g->fresh->moved = b->version;
     for (int k = 0; k < b->matrix->segments_per_row; k++) {
         dcsr_i_segment_page *old = g->old ? g->old->segment[k] : NULL;
         if (old && !moves) continue;
@@ -75,6 +76,16 @@ dcsr_status dcsr_i_check_length(const dcsr_i_batch *b, uint64_t i, uint64_t leng
                        (unsigned long long)(dcsr_i_key_at(b, i) >> b->column_bits));
 }
 
+/* In place entries are deleted from a row by looking for them, if it has so few for each of them. */
+enum { LOOKED_THROUGH = 256 };
+
+/* That takes longer than writing tombstones, so it is done where nothing would ever tidy these away. */
+static bool takes_out(const dcsr_i_batch *b, uint64_t length, uint64_t n)
+{
+    return b->mark && b->in_place && b->matrix->defragmentation == DCSR_DEFRAGMENT_OFF &&
+           length * n <= LOOKED_THROUGH;
+}
+
 static dcsr_status plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t i, uint64_t end)
 {
     dcsr_i_growth grows = {0};
@@ -84,7 +95,8 @@ static dcsr_status plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64
     grows.entries = (uint32_t)n;
     grows.skipped = b->mark && !length;
     if (!grows.skipped && g->old) dcsr_i_find_room(b, g->old, r, &grows);
-    if (!grows.skipped && n > grows.room) {
+    grows.taken_out = length && takes_out(b, length, n);
+    if (!grows.skipped && !grows.taken_out && n > grows.room) {
         uint64_t needed = grows.full ? length + n : n - grows.room;
         grows.moves = grows.full;
         /* In a bulk a row has the places that it fills. */
@@ -96,18 +108,33 @@ static dcsr_status plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64
     return DCSR_OK;
 }
 
-bool dcsr_i_make_page(const dcsr_i_batch *b, dcsr_i_group *g)
+bool dcsr_i_copy_page(const dcsr_i_batch *b, dcsr_i_group *g)
 {
     if (!g->fresh)
-        g->fresh = dcsr_i_row_page_create(b->matrix, g->old, b->base->version + 1);
+        g->fresh = dcsr_i_row_page_create(b->matrix, g->old, b->version);
     else
-        dcsr_i_row_page_init(b->matrix, g->fresh, g->old, b->base->version + 1);
+        dcsr_i_row_page_init(b->matrix, g->fresh, g->old, b->version);
     return g->fresh != NULL;
 }
 
-static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *longest)
+bool dcsr_i_make_page(const dcsr_i_batch *b, dcsr_i_group *g)
 {
-    if (b->merges) return dcsr_i_plan_merging(b, g);
+    if (!b->in_place || !g->old) return dcsr_i_copy_page(b, g);
+    g->fresh = (dcsr_i_row_page *)g->old;
+    return true;
+}
+
+void dcsr_i_count_replaced_by(const dcsr_i_batch *b, dcsr_i_group *g)
+{
+    const dcsr_i_row_page *old = g->old;
+    g->replaced = g->ranges + (old && old != g->fresh);
+    for (int k = 0; old && k < b->matrix->segments_per_row; k++)
+        g->replaced += old->segment[k] && old->segment[k] != g->fresh->segment[k];
+}
+
+static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *longest, uint64_t *stored)
+{
+    if (b->merges) return dcsr_i_plan_merging(b, g, stored);
     if (!dcsr_i_make_page(b, g)) return DCSR_ERROR_OUT_OF_MEMORY;
     unsigned levels = 0;
     bool moves = false;
@@ -116,6 +143,7 @@ static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *
         DCSR_TRY(plan_row(b, g, i, end));
         const dcsr_i_growth *grows = &b->growth[i];
         g->needed += grows->capacity;
+        if (grows->taken_out && grows->segments > 1) g->ranges += grows->segments - 1u;
         if (grows->moves) {
             uint64_t length = g->old->length[dcsr_i_row_in_page(b, dcsr_i_key_at(b, i))];
             moves = true;
@@ -126,9 +154,7 @@ static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *
         }
     }
     if (!dcsr_i_make_segment_pages(b, g, moves, levels)) return DCSR_ERROR_OUT_OF_MEMORY;
-    g->replaced = g->ranges + (g->old != NULL);
-    for (int k = 0; g->old && k < b->matrix->segments_per_row; k++)
-        g->replaced += g->old->segment[k] && g->old->segment[k] != g->fresh->segment[k];
+    dcsr_i_count_replaced_by(b, g);
     return DCSR_OK;
 }
 
@@ -155,7 +181,8 @@ static inline void fetch_ahead(const dcsr_i_batch *b, uint64_t g)
 }
 
 /* Plans groups first to end - 1, all of them even where one cannot be. */
-static dcsr_status plan_groups(const dcsr_i_batch *b, uint64_t first, uint64_t end, uint64_t *longest)
+static dcsr_status plan_groups(const dcsr_i_batch *b, uint64_t first, uint64_t end, uint64_t *longest,
+                               uint64_t *stored)
 {
     dcsr_status status = DCSR_OK;
     if (b->merges) status = dcsr_i_find_entries(b, &b->groups[first], &b->groups[end], longest);
@@ -164,7 +191,7 @@ static dcsr_status plan_groups(const dcsr_i_batch *b, uint64_t first, uint64_t e
         b->groups[g].stays = !found;
         if (!found) continue;
         if (!b->merges) fetch_ahead(b, g);
-        dcsr_status here = plan_group(b, &b->groups[g], longest);
+        dcsr_status here = plan_group(b, &b->groups[g], longest, stored);
         if (status == DCSR_OK) status = here;
     }
     return status;
@@ -186,14 +213,15 @@ dcsr_status dcsr_i_plan_batch(dcsr_i_batch *b)
 {
     enum { TOGETHER = 64 };
     dcsr_status status = DCSR_OK;
-    uint64_t longest = 0;
+    uint64_t longest = 0, stored = 0;
     char message[200] = "";
-    dcsr_i_row_pages_take(b->matrix, b->group_count, &b->groups[0].fresh, sizeof b->groups[0]);
-#pragma omp parallel for num_threads(b->threads) schedule(dynamic) reduction(max \
-                                                                             : longest) if (b->threads > 1)
+    if (!b->in_place)
+        dcsr_i_row_pages_take(b->matrix, b->group_count, &b->groups[0].fresh, sizeof b->groups[0]);
+#pragma omp parallel for num_threads(b->threads) schedule(dynamic) reduction(max : longest) \
+    reduction(+ : stored) if (b->threads > 1)
     for (uint64_t first = 0; first < b->group_count; first += TOGETHER) {
         const uint64_t end = first + TOGETHER < b->group_count ? first + TOGETHER : b->group_count;
-        dcsr_status here = plan_groups(b, first, end, &longest);
+        dcsr_status here = plan_groups(b, first, end, &longest, &stored);
         if (here == DCSR_OK) continue;
 #pragma omp critical(dcsr_insert_plan)
         {
@@ -202,6 +230,7 @@ dcsr_status dcsr_i_plan_batch(dcsr_i_batch *b)
         }
     }
     b->longest = longest;
+    b->stored = stored;
     if (b->merges) give_pages(b);
     /* The sentence may have been another thread's. */
     return status == DCSR_OK ? DCSR_OK : dcsr_i_fail(status, "%s", message);

@@ -106,24 +106,51 @@ static inline void fetch_tail(const dcsr_i_batch *b, uint64_t tail)
     if (b->matrix->value_size) __builtin_prefetch(b->matrix->arena.values + tail * b->matrix->value_size, 1);
 }
 
+/* Asks for the ends of the rows of a group: of those that are looked through, for some lines. */
+static inline void fetch_ends(const dcsr_i_batch *b, const dcsr_i_group *g)
+{
+    enum { LINE = 16, LINES = 4 };
+    for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
+        const uint64_t tail = b->growth[i].tail;
+        fetch_tail(b, tail);
+        for (uint64_t k = 1; b->growth[i].taken_out && k < LINES && k * LINE < tail; k++)
+            __builtin_prefetch(b->matrix->arena.columns + tail - k * LINE, 1);
+    }
+}
+
 /* Two passes, so that the cache lines of the rows' ends, which lie anywhere in the arena, are on their way
  * before they are written. */
 static void scatter_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *resolver,
-                          dcsr_i_table_change *sum)
+                          dcsr_i_retired *retired, dcsr_i_table_change *sum)
 {
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries)
-        if (b->growth[i].room) fetch_tail(b, b->growth[i].tail);
+        if (b->growth[i].room && !b->growth[i].taken_out) fetch_tail(b, b->growth[i].tail);
     uint64_t to = g->places;
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
         if (b->growth[i].skipped) continue;
+        if (b->growth[i].taken_out) {
+            retired = dcsr_i_take_out(b, g->fresh, i, retired, sum);
+            continue;
+        }
+        if (b->mark) sum->deletions += b->growth[i].entries;
         scatter_row(b, g, resolver, dcsr_i_row_in_page(b, dcsr_i_key_at(b, i)), i, to, sum);
         to += b->growth[i].capacity;
     }
+    /* What was counted and is not replaced after all: nothing, of no version. */
+    for (; retired < &b->limbo->retired[g->retired + g->replaced]; retired++)
+        *retired = (dcsr_i_retired){.kind = DCSR_I_RANGE, .born = UINT64_MAX};
+}
+
+void dcsr_i_enter_page(const dcsr_i_batch *b, const dcsr_i_group *g)
+{
+    g->fresh->born = b->version;
+    *g->slot = g->fresh;
 }
 
 dcsr_i_retired *dcsr_i_retire_pages(const dcsr_i_batch *b, const dcsr_i_group *g, dcsr_i_retired *to)
 {
     const dcsr_i_row_page *old = g->old;
+    if (old == g->fresh) return to;
     for (int k = 0; k < b->matrix->segments_per_row; k++)
         if (old->segment[k] && old->segment[k] != g->fresh->segment[k])
             *to++ =
@@ -132,14 +159,13 @@ dcsr_i_retired *dcsr_i_retire_pages(const dcsr_i_batch *b, const dcsr_i_group *g
     return to;
 }
 
-/* Notes what the group replaces in its part of the limbo list. */
-static void retire_group(const dcsr_i_batch *b, const dcsr_i_group *g)
+/* Notes what the group replaces in its part of the limbo list; returns where that ends. */
+static dcsr_i_retired *retire_group(const dcsr_i_batch *b, const dcsr_i_group *g)
 {
     const dcsr_i_row_page *old = g->old;
-    if (!old) return;
+    if (!old) return &b->limbo->retired[g->retired];
     dcsr_i_retired *to = dcsr_i_retire_pages(b, g, &b->limbo->retired[g->retired]);
-    if (!g->ranges) return;
-    for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
+    for (uint64_t i = g->first; g->ranges && i < g->end; i += b->growth[i].entries) {
         if (!b->growth[i].moves) continue;
         unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
@@ -151,14 +177,15 @@ static void retire_group(const dcsr_i_batch *b, const dcsr_i_group *g)
                 .begin = pieces[k].begin,
                 .size = pieces[k].length};
     }
+    return to;
 }
 
 /* Everything that can fail is done before this is called, but for the room to sort in: with `resolvers` it is
  * there too. */
 void dcsr_i_scatter_batch(dcsr_i_batch *b, dcsr_i_resolver *resolvers)
 {
-    uint64_t stored = 0, extra = 0, duplicates = 0, tombstones = 0, rewrites = 0;
-#pragma omp parallel num_threads(b->threads) reduction(+ : stored, extra, duplicates, tombstones, rewrites) \
+    uint64_t stored = 0, extra = 0, duplicates = 0, tombstones = 0, rewrites = 0, deletions = 0;
+#pragma omp parallel num_threads(b->threads) reduction(+ : stored, extra, duplicates, tombstones, rewrites, deletions) \
     if (b->threads > 1)
     {
         dcsr_i_table_change sum = {0};
@@ -166,20 +193,24 @@ void dcsr_i_scatter_batch(dcsr_i_batch *b, dcsr_i_resolver *resolvers)
 #pragma omp for schedule(dynamic, 16)
         for (uint64_t g = 0; g < b->group_count; g++) {
             if (!b->merges && g + DCSR_I_SEGMENTS_AHEAD < b->group_count)
-                fetch_tail(b, b->growth[b->groups[g + DCSR_I_SEGMENTS_AHEAD].first].tail);
+                b->mark && b->in_place
+                    ? fetch_ends(b, &b->groups[g + DCSR_I_SEGMENTS_AHEAD])
+                    : fetch_tail(b, b->growth[b->groups[g + DCSR_I_SEGMENTS_AHEAD].first].tail);
             if (b->merges) {
                 dcsr_i_merge_group(b, &b->groups[g], resolver, &sum);
                 continue;
             }
-            scatter_group(b, &b->groups[g], resolver, &sum);
-            retire_group(b, &b->groups[g]);
+            dcsr_i_retired *to = retire_group(b, &b->groups[g]);
+            if (b->in_place) dcsr_i_enter_page(b, &b->groups[g]);
+            scatter_group(b, &b->groups[g], resolver, to, &sum);
         }
         stored += sum.stored, extra += sum.extra, duplicates += sum.duplicates;
-        tombstones += sum.tombstones, rewrites += sum.rewrites;
+        tombstones += sum.tombstones, rewrites += sum.rewrites, deletions += sum.deletions;
     }
-    b->next->stored += stored;
+    b->next->stored += b->stored + stored;
     b->next->extra_segments += extra;
     b->next->duplicate_rows += duplicates;
     b->next->tombstone_rows += tombstones;
+    b->deletions = deletions;
     atomic_fetch_add(&b->matrix->counts.row_rewrites, rewrites);
 }
