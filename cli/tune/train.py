@@ -1,6 +1,6 @@
 """train.py: trains the models that choose kernels on a table that `dcsr tune` has measured, and says how good they are.
 
-usage: python3 - TABLE [--model FILE] [--report] [--json] [--made TEXT] [--seed N]
+usage: python3 - TABLE... [--model FILE] [--report] [--json] [--made TEXT] [--seed N]
 
 The table has a line a matrix: its name and family, its features, and for each kernel K the columns seconds:K, build:K
 and joules:K, "-" where it does not apply; the first kernel reads the store in place; then for densities D of a vector the
@@ -30,21 +30,36 @@ MOST_DOUBT = 0.1  # the weight of a product whose two ways cost the same, beside
 CHEAP = ["rows", "cols", "nnz", "ratio", "mean_row"]
 
 
-class Table:
-    """What was measured: features X, and a row a matrix and a column a kernel of seconds, build and joules."""
-
-    def __init__(self, path):
-        self.notes, lines = {}, []
+def read_table(path):
+    """Its notes, its head, and its lines, in words."""
+    notes, lines = {}, []
+    try:
         with open(path, encoding="utf-8") as file:
             for line in file:
                 if line.startswith("# "):
                     key, _, value = line[2:].rstrip("\n").partition(" ")
-                    self.notes[key] = value
+                    notes[key] = value
                 elif line.strip():
                     lines.append(line.rstrip("\n").split("\t"))
-        head = lines[0] if lines else []
-        # A last line that was cut off when measuring was stopped is measured again.
-        lines = [line for line in lines[1:] if len(line) == len(head)]
+    except OSError as error:
+        fail("%s: cannot be read: %s" % (path, error.strerror))
+    head = lines[0] if lines else []
+    # A last line that was cut off when measuring was stopped is measured again.
+    return notes, head, [line for line in lines[1:] if len(line) == len(head)]
+
+
+class Table:
+    """What was measured: features X, and a row a matrix and a column a kernel of seconds, build and joules."""
+
+    def __init__(self, paths):
+        self.notes, head, lines = read_table(paths[0])
+        known = {line[0] for line in lines}
+        for path in paths[1:]:
+            notes, its_head, more = read_table(path)
+            if (notes, its_head) != (self.notes, head):
+                fail("%s is of another machine than %s, or of other kernels or features" % (path, paths[0]))
+            lines += [line for line in more if line[0] not in known]
+            known.update(line[0] for line in more)
         first = next((k for k, name in enumerate(head) if ":" in name), len(head))
         measured = [name[8:] for name in head if name.startswith("seconds:")]
         # Kernels that are taken by name only; what they cost is told, but nothing is learnt of it.
@@ -380,7 +395,7 @@ def print_report(report):
 
 def main():
     parser = argparse.ArgumentParser(prog="train")
-    parser.add_argument("table")
+    parser.add_argument("table", nargs="+")
     parser.add_argument("--model")
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--json", action="store_true")
