@@ -65,9 +65,9 @@ void bench_entries_only_new(bench_entries *entries, const bench_csr *csr, uint64
 bench_csr bench_csr_from_entries(const bench_entries *entries, uint64_t rows, uint64_t cols);
 /* The matrix that a text names, as dcsr_coo_generate(); the values of pattern-only ones lie in [0.5, 1.5). */
 bench_csr bench_csr_make(bench *b, const char *text);
-/* Calls use(argument, name, A) with the matrix of each file of the folder --data, as long as there is time; a pattern has
- * the same values as one that is made. Files that hold no matrix are left out, with a remark; dies where there is none
- * that may. */
+/* Calls use(argument, name, A) with the matrix of each file of the folder --data, as long as there is time; a pattern
+ * has the same values as one that is made. Files that hold no matrix are left out, with a remark; dies where there is
+ * none that may. */
 typedef void bench_use_matrix(void *argument, const char *name, const bench_csr *A);
 void bench_for_files(bench *b, bench_use_matrix *use, void *argument);
 /* One of the same shape, of which a third of the entries, about, are at the same places; notes both. */

@@ -24,6 +24,7 @@ TREES = 30  # as many as Dufrechou et al. use
 LEAVES = 48  # of a tree, at most: what is beyond does not help, and the file has to be small
 LEAST_MATRICES = 20
 LEAST_GAIN, LEAST_SAVED = 0.03, 2  # as in ops/choice/choice.c
+DOUBT, TRIAL_COST, MOST_TRIALS, RUNS = 0.1, 10, 3, 9  # as in ops/spmv/portfolio/spmv_plan.c
 TIE = 1.05
 DENSITY_UNITS = 1e6  # as in ops/choice/model_data.h
 MOST_DOUBT = 0.1  # the weight of a product whose two ways cost the same, beside one where one is e times slower
@@ -199,6 +200,30 @@ def choose(product, build, products, possible):
     return total.argmin(axis=1)
 
 
+def with_trials(table, product, build, products, possible):
+    """What choices cost for so many products where what is chosen is tried, and then others, as ops/spmv/portfolio/
+    spmv_plan.c does it; in products that read in place, building and trials shared out over the products."""
+    true, true_build = table.seconds / table.seconds[:, :1], relative_build(table)
+    first = choose(product, build, products, possible)
+    cost = np.empty(len(first))
+    for i, k in enumerate(first):
+        spent, best, left = true_build[i, k] if k else 0, true[i, k], possible[i].copy()
+        promised = product[i, k] if k else 0
+        if DOUBT * promised * products >= 2 * TRIAL_COST:
+            spent += RUNS * (1 + best)
+            for _ in range(MOST_TRIALS):
+                left[k] = False
+                left[0] = True
+                k = choose(product[i:i + 1], build[i:i + 1], products, left[None])[0]
+                if not k or (best - (1 - DOUBT) * product[i, k]) * products < build[i, k] + TRIAL_COST:
+                    break
+                spent += true_build[i, k] + RUNS * true[i, k]
+                best = min(best, true[i, k])
+            best = min(best, 1)
+        cost[i] = best + spent / products
+    return cost * table.seconds[:, 0]
+
+
 def write_forest(lines, name, model, kernels, leaves=None):
     """The trees of a RandomForestClassifier or BaggingClassifier; leaves[t]: see Forest, or None: nothing is expected."""
     trees = model.estimators_
@@ -338,6 +363,9 @@ def report_choice(table, kind, costs, seed):
         totals["%d" % products] = judge(np.where(possible, true, np.nan), choose(product, build, products, possible))
         totals["%d" % products]["in place"] = judge(np.where(possible, true, np.nan),
                                                     np.zeros(len(costs), dtype=int))["R"]
+        if products >= 100 and costs is table.seconds:
+            totals["%d, tried" % products] = judge_costs(np.where(possible, true, np.nan), with_trials(
+                table, product, build, products, possible))
     return {"choices": rows, "ablations": ablations, "totals": totals}
 
 

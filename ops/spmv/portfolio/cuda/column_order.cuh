@@ -1,6 +1,5 @@
-/* column_order.cuh: the columns of a matrix by how many entries they have, the most first (internal; for .cu files here).
- *
- * Which of those with equally many comes first is decided by their numbers, as the sort is stable. */
+/* column_order.cuh: the columns of a matrix by how many entries they have, the most first (internal; for .cu files
+ * here). Which of those with equally many comes first is decided by their numbers, as the sort is stable. */
 #ifndef DCSR_COLUMN_ORDER_CUH
 #define DCSR_COLUMN_ORDER_CUH
 

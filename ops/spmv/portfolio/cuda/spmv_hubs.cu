@@ -1,22 +1,22 @@
-/* spmv_hubs.cu: the kernel hubs, for graphs of which some columns have most of the entries: the elements of x that these
- * multiply, the hubs, are in the shared memory of every multiprocessor.
+/* spmv_hubs.cu: the kernel hubs, for graphs of which some columns have most of the entries: the elements of x that
+ * these multiply, the hubs, are in the shared memory of every multiprocessor.
  *
  * What a product over such a matrix waits for is x: each entry takes a sector of 32 bytes from the second-level cache,
  * nearly three times its own bytes. So columns are numbered anew, by how many entries they have, the most first; those
  * of the first numbers, as many as fit, each block brings to its shared memory once, and entries there move nothing but
- * themselves. The others are numbered by their entries too where x is larger than the cache, so that what is read most
- * stands in few cache lines; else they keep their places in x.
+ * themselves. The others are numbered by their entries too where x is larger than the cache, so that what is read
+ * most stands in few cache lines; else they keep their places in x.
  *
- * Entries are a list in the order of rows, with a flag at the first of each row, cut into tiles. A warp takes a tile, in
- * steps of 128 entries, of which a lane has four that follow one another; they stand so that the lanes read in order:
+ * Entries are a list in the order of rows, with a flag at the first of each row, cut into tiles. A warp takes a tile,
+ * in steps of 128 entries, of which a lane has four that follow one another; they stand so that the lanes read in order:
  *
  *      lane       0                 1                 2
  *      entry      0  1  2  3        4  5  6  7        8 ...      stands at lane + 32 * (entry % 4)
  *      flag       1  0  0  1        0  0  0  0        1          a row ends before each flag
  *
- * Each lane adds up its own entries; what it has of a row that goes on is added by a scan over the lanes, up to where a
- * row ended, in a fixed tree; the row that a tile ends within is its carry: deterministic. Bytes: 4 + value and a bit an
- * entry; 4 a row that has entries, and y twice; an element and 4 a hub, or each column in use. Three launches and a
+ * Each lane adds up its own entries; what it has of a row that goes on is added by a scan over the lanes, up to where
+ * a row ended, in a fixed tree; the row that a tile ends within is its carry: deterministic. Bytes: 4 + value and a bit
+ * an entry; 4 a row that has entries, and y twice; an element and 4 a hub, or each column in use. Three launches and a
  * fill. */
 #include "dcsr/device/reduce.cuh"
 #include "ops/spmv/portfolio/cuda/column_order.cuh"
@@ -119,7 +119,7 @@ dcsr_status plan(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
     return status;
 }
 
-/* The number of each column: of a hub where it is in shared memory; else behind the hubs, by its entries or its place. */
+/* The number of each column: of a hub where it is in shared memory; else behind the hubs, by its entries or place. */
 __global__ void number_columns(const uint32_t *order, uint64_t cols, uint64_t hubs, bool all, uint32_t *number)
 {
     for (uint64_t i = dcsr_i_cuda_first(); i < cols; i += dcsr_i_cuda_step())
@@ -378,8 +378,8 @@ void run(const dcsr_i_spmv_format *f, const dcsr_i_cuda_rows *, const dcsr_i_spm
                                     f->tiles,
                                     array_of<typename Kind::sum>(f, CARRY)};
         put_tiles(put, a);
-        put_threads(put, add_carries<Kind, last_row>, f->tiles * 32, a.y, f->rows, (const typename Kind::sum *)a.carry, f->tiles,
-                    last_row{a.rows, a.first});
+        put_threads(put, add_carries<Kind, last_row>, f->tiles * 32, a.y, f->rows,
+                    (const typename Kind::sum *)a.carry, f->tiles, last_row{a.rows, a.first});
     });
 }
 } // namespace
