@@ -193,8 +193,7 @@ static void compete(contest *c)
 static void on_matrix(bench *b, bench_table *table, const char *name, const bench_csr *A, dcsr_type type,
                       bool also_fp32)
 {
-    contest c = {
-        .b = b, .table = table, .name = name, .A = A, .type = type, .vector = DCSR_FP64};
+    contest c = {.b = b, .table = table, .name = name, .A = A, .type = type, .vector = DCSR_FP64};
     c.expected = bench_vector(A->rows);
     c.fetched = bench_vector(A->rows);
     bench_note(b, "%s: %llu rows, %llu entries", name, (unsigned long long)A->rows,

@@ -109,7 +109,6 @@ enum { TUNE_TABLES = 16 };
 
 /* Trains on the tables (NULL behind the last) and writes the model, which is checked and then put at `path` (NULL:
  * none), and prints how good it is if `report`. */
-int tune_train(cli_state *cli, const char *const *tables, const char *path, bool report,
-               uint64_t seed);
+int tune_train(cli_state *cli, const char *const *tables, const char *path, bool report, uint64_t seed);
 
 #endif

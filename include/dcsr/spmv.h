@@ -79,7 +79,7 @@ typedef struct dcsr_spmv_options {
     uint64_t
         products; /* with the plan and what it is refreshed to, about; 0: not known. Then the store is read in
                            place until products have cost as much as a better format would. Where they are so
-                           many that it pays, hundreds mostly, the best kernels are built and timed one after the
+                           many that it pays, thousands mostly, the best kernels are built and timed one after the
                            other (unless memory or for_energy is set) */
     uint64_t
         memory; /* the most bytes that a format may take where the choice is free; 0: what the context has */

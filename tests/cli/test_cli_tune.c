@@ -235,7 +235,8 @@ Test(cli_tune, trains_a_model_that_is_used)
     PROGRAM_INTEGER(&r, "matrices", 40);
     program_free(&r);
     write_table("more.tsv", 45, 2);
-    PROGRAM_JSON(r, "--json --device cpu tune --table t.tsv --also more.tsv --no-model --matrices 0 --report");
+    PROGRAM_JSON(r,
+                 "--json --device cpu tune --table t.tsv --also more.tsv --no-model --matrices 0 --report");
     PROGRAM_INTEGER(&r, "matrices", 45);
     program_free(&r);
     program_write_file("other.tsv", "# device cpu\n# machine another\n");

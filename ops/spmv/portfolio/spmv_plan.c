@@ -26,8 +26,9 @@ struct dcsr_spmv_plan {
     const dcsr_i_spmv_kernel
         *later; /* whose format is built when `due` products have been made; NULL: none */
     uint64_t due;
-    double promised; /* of the format that is built at once: a product, in products that read in place; else 0 */
-    bool named;      /* the kernel was asked for by name */
+    double
+        promised; /* of the format that is built at once: a product, in products that read in place; else 0 */
+    bool named;   /* the kernel was asked for by name */
     uint64_t expected, memory;
     bool for_energy;
     dcsr_spmv_plan_info info;
@@ -203,8 +204,9 @@ static dcsr_status build_later(dcsr_spmv_plan *plan)
 
 /* ---- Trials ---- */
 
-/* A kernel may be better than is expected of it by this share; what trying one costs, in products. */
-static const double doubt = 0.1, trial_cost = 10;
+/* What a trial of kernels that are expected to be alike gains on average, in shares of a product; what one costs, in
+ * products. Of those tried, these are the best for a few thousand products (docs/SELECTION.md). */
+static const double doubt = 0.03, trial_cost = 10;
 enum { MOST_TRIALS = 3 };
 
 typedef struct trial {
@@ -216,7 +218,8 @@ typedef struct trial {
     double of_other;
 } trial;
 
-static dcsr_status make_vector(dcsr_vector **vector, void **values, const dcsr_i_spmv_matrix *A, uint64_t size)
+static dcsr_status make_vector(dcsr_vector **vector, void **values, const dcsr_i_spmv_matrix *A,
+                               uint64_t size)
 {
     static const uint64_t zero;
     DCSR_TRY(dcsr_vector_create(vector, A->context, A->vector_type, size));
@@ -230,7 +233,7 @@ static dcsr_status make_vector(dcsr_vector **vector, void **values, const dcsr_i
 static dcsr_status time_kernel(double *least, const trial *t, const dcsr_i_spmv_kernel *kernel,
                                const void *format, const dcsr_i_spmv_matrix *A)
 {
-    enum { BATCHES = 3, PRODUCTS = 3 };
+    enum { BATCHES = 3, PRODUCTS = 2 };
     *least = INFINITY;
     for (int batch = 0; batch < BATCHES; batch++) {
         double seconds;
@@ -291,7 +294,8 @@ static dcsr_status run_trials(dcsr_spmv_plan *plan, trial *t)
 {
     const dcsr_device device = device_of(&plan->A);
     const dcsr_i_spmv_kernel *in_place = dcsr_i_spmv_kernel_at(device, 0), *kernel;
-    for (uint32_t k = 0; (kernel = dcsr_i_spmv_kernel_at(device, k)); k++) t->tried[k] = kernel == plan->kernel;
+    for (uint32_t k = 0; (kernel = dcsr_i_spmv_kernel_at(device, k)); k++)
+        t->tried[k] = kernel == plan->kernel;
     DCSR_TRY(time_kernel(&t->in_place, t, in_place, NULL, &plan->A));
     DCSR_TRY(time_kernel(&t->least, t, plan->kernel, plan->format, &plan->A));
     for (int trials = 0; trials < MOST_TRIALS;) {
@@ -323,8 +327,8 @@ static dcsr_status try_kernels(dcsr_spmv_plan *plan)
     dcsr_vector_destroy(t.y);
     plan->info.build_seconds += 1e-9 * (double)(dcsr_i_nanoseconds() - start);
     if (t.other)
-        give_reason(plan, "tried: a product took %.3g us, of %s %.3g us, in place %.3g us", 1e6 * t.least, t.other,
-                    1e6 * t.of_other, 1e6 * t.in_place);
+        give_reason(plan, "tried: a product took %.3g us, of %s %.3g us, in place %.3g us", 1e6 * t.least,
+                    t.other, 1e6 * t.of_other, 1e6 * t.in_place);
     return status == DCSR_ERROR_OUT_OF_MEMORY ? DCSR_OK : status;
 }
 

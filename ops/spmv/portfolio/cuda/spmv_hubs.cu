@@ -8,7 +8,7 @@
  * most stands in few cache lines; else they keep their places in x.
  *
  * Entries are a list in the order of rows, with a flag at the first of each row, cut into tiles. A warp takes a tile,
- * in steps of 128 entries, of which a lane has four that follow one another; they stand so that the lanes read in order:
+ * in steps of 128 entries, of which a lane has four that follow one another; they stand so that lanes read in order:
  *
  *      lane       0                 1                 2
  *      entry      0  1  2  3        4  5  6  7        8 ...      stands at lane + 32 * (entry % 4)
@@ -120,7 +120,8 @@ dcsr_status plan(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
 }
 
 /* The number of each column: of a hub where it is in shared memory; else behind the hubs, by its entries or place. */
-__global__ void number_columns(const uint32_t *order, uint64_t cols, uint64_t hubs, bool all, uint32_t *number)
+__global__ void number_columns(const uint32_t *order, uint64_t cols, uint64_t hubs, bool all,
+                               uint32_t *number)
 {
     for (uint64_t i = dcsr_i_cuda_first(); i < cols; i += dcsr_i_cuda_step())
         number[order[i]] = (uint32_t)(all || i < hubs ? i : hubs + order[i]);
