@@ -159,8 +159,8 @@ static dcsr_status build(dcsr_spmv_plan *plan, const dcsr_i_spmv_kernel *kernel,
     return DCSR_OK;
 }
 
-/* The format becomes that of A where rows differ. */
-static dcsr_status bring_up_to_date(dcsr_spmv_plan *plan, const dcsr_i_spmv_matrix *A)
+/* The format becomes that of A where rows differ; *done is false where it cannot, and the plan is as it was. */
+static dcsr_status bring_up_to_date(dcsr_spmv_plan *plan, bool *done, const dcsr_i_spmv_matrix *A)
 {
     const uint64_t start = dcsr_i_nanoseconds();
     dcsr_diff *diff;
@@ -169,9 +169,9 @@ static dcsr_status bring_up_to_date(dcsr_spmv_plan *plan, const dcsr_i_spmv_matr
     DCSR_TRY(dcsr_view_diff(&diff, plan->A.view, A->view));
     dcsr_status status = dcsr_diff_get_rows(diff, &changed);
     if (!status) status = plan->kernel->measure(&bytes, A);
-    if (!status) status = plan->kernel->refresh(&plan->format, A, &plan->A, &changed);
+    if (!status) status = plan->kernel->refresh(&plan->format, done, A, &plan->A, &changed);
     dcsr_diff_destroy(diff);
-    if (status) return status;
+    if (status || !*done) return status;
     plan->A = *A;
     plan->info.bytes = bytes;
     plan->info.build_seconds = 1e-9 * (double)(dcsr_i_nanoseconds() - start);
@@ -450,8 +450,11 @@ static dcsr_status follow(dcsr_spmv_plan *plan, const dcsr_i_spmv_matrix *A)
     const bool same_shape = A->info.rows == plan->A.info.rows && A->info.cols == plan->A.info.cols;
     const char *refusal = why_not(kernel, A);
     if (plan->format && kernel->refresh && same_shape && !refusal && !A->view->shows_duplicates &&
-        !plan->A.view->shows_duplicates)
-        return bring_up_to_date(plan, A);
+        !plan->A.view->shows_duplicates) {
+        bool done = true;
+        DCSR_TRY(bring_up_to_date(plan, &done, A));
+        if (done) return DCSR_OK;
+    }
     if (refusal && plan->named)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv: kernel %s %s; take another, or auto",
                            kernel->told.name, refusal);

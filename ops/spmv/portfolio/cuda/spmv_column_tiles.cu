@@ -241,4 +241,5 @@ void run(const dcsr_i_spmv_format *f, const dcsr_i_cuda_rows *, const dcsr_i_spm
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_column_tiles = {nullptr, nullptr, plan, fill, run, 0, true};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_column_tiles = {nullptr, nullptr, plan, fill,
+                                                            run,     0,       true, nullptr};
