@@ -16,13 +16,14 @@ import zlib
 
 import numpy as np
 import sklearn
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 TREES = 30  # as many as Dufrechou et al. use
 LEAVES = 48  # of a tree, at most: what is beyond does not help, and the file has to be small
 LEAST_MATRICES = 20
+MOST_LOSS = 1.5  # the logarithm of what a kernel costs beside the best, where more is as bad
 LEAST_GAIN, LEAST_SAVED = 0.03, 2  # as in ops/choice/choice.c
 DOUBT, TRIAL_COST, MOST_TRIALS, RUNS = 0.03, 10, 3, 6  # as in ops/spmv/portfolio/spmv_plan.c
 TIE = 1.05
@@ -149,6 +150,10 @@ class Forest:
     def __init__(self, X, costs, build, seed):
         self.model = RandomForestClassifier(n_estimators=TREES, max_leaf_nodes=LEAVES, random_state=seed, n_jobs=1)
         self.model.fit(X, best_of(costs))
+        self.note(X, costs, build)
+
+    def note(self, X, costs, build):
+        self.best = best_of(costs)
         self.kernels = costs.shape[1]
         self.product = costs / costs[:, :1]
         self.build = build
@@ -163,14 +168,15 @@ class Forest:
         return self.made
 
     def expect(self, tree, X):
-        """Of each node that is a leaf, the means over the matrices that come there: (product, build) of each kernel; of
-        products the geometric mean, as one is as often half as twice what is expected."""
+        """Of each node that is a leaf, the means over the matrices that come there: (product, build) of each kernel, of
+        products the geometric mean, as one is as often half as twice what is expected; and how often each is best."""
         where = tree.apply(X.astype(np.float32))
         out = {}
         for leaf in np.unique(where):
             here = where == leaf
             with np.errstate(invalid="ignore", divide="ignore"):
-                out[leaf] = (np.exp(mean(np.log(self.product[here]))), mean(self.build[here]))
+                out[leaf] = (np.exp(mean(np.log(self.product[here]))), mean(self.build[here]),
+                             np.bincount(self.best[here], minlength=self.kernels) / here.sum())
         return out
 
     def expected(self, X):
@@ -179,8 +185,21 @@ class Forest:
         build = product.copy()
         for t, tree in enumerate(self.model.estimators_):
             for i, leaf in enumerate(tree.apply(X.astype(np.float32))):
-                product[t, i], build[t, i] = self.leaves[t].get(leaf, (np.nan, np.nan))
+                product[t, i], build[t, i] = self.leaves[t].get(leaf, (np.nan, np.nan))[:2]
         return np.exp(mean(np.log(product))), mean(build)
+
+
+class CostForest(Forest):
+    """The same, but split so that in a leaf kernels lose alike beside the best one: which one that is changes from run to
+    run where several are close, and says nothing of those that are far behind."""
+
+    def __init__(self, X, costs, build, seed):
+        loss = np.log(costs / np.nanmin(costs, axis=1)[:, None])
+        loss = np.minimum(np.where(np.isnan(loss), MOST_LOSS, loss), MOST_LOSS)
+        self.model = RandomForestRegressor(n_estimators=TREES, max_leaf_nodes=LEAVES, min_samples_leaf=2,
+                                           max_features=0.4, random_state=seed, n_jobs=1)
+        self.model.fit(X, loss)
+        self.note(X, costs, build)
 
 
 def mean(values):
@@ -225,7 +244,8 @@ def with_trials(table, product, build, products, possible):
 
 
 def write_forest(lines, name, model, kernels, leaves=None):
-    """The trees of a RandomForestClassifier or BaggingClassifier; leaves[t]: see Forest, or None: nothing is expected."""
+    """The trees of a RandomForestClassifier or BaggingClassifier, leaves[t]: see Forest, or None: nothing is expected; or
+    of a RandomForestRegressor, whose probabilities are how often each kernel is best."""
     trees = model.estimators_
     counts = [(int((t.tree_.children_left >= 0).sum()), int((t.tree_.children_left < 0).sum())) for t in trees]
     lines.append("forest %s %d %d %d" % (name, len(trees), sum(c[0] for c in counts), sum(c[1] for c in counts)))
@@ -239,22 +259,27 @@ def write_forest(lines, name, model, kernels, leaves=None):
         for node in inner:
             lines.append("node %d %r %d %d" % (tree.feature[node], float(tree.threshold[node]),
                                                number[tree.children_left[node]], number[tree.children_right[node]]))
-        # The classes of a tree are numbers among those of the forest; those are kernels.
-        classes = [int(model.classes_[int(c)]) for c in estimator.classes_]
         for node in ends:
-            # Weights of samples; since scikit-learn 1.3 shares.
-            values = tree.value[node][0]
-            if abs(values.sum() - 1) > 1e-6:
-                values = values / values.sum()
-            probability = [0.0] * len(kernels)
-            for c, value in zip(classes, values):
-                probability[c] = float(value)
-            product, build = leaves[t].get(node, (None, None)) if leaves else (None, None)
-            words = [number_word(p) for p in probability]
+            product, build, share = leaves[t].get(node, (None, None, None)) if leaves else (None, None, None)
+            if hasattr(model, "classes_"):
+                share = class_shares(model, estimator, node, len(kernels))
+            words = [number_word(p) for p in (share if share is not None else [1 / len(kernels)] * len(kernels))]
             for k in range(len(kernels)):
                 known = product is not None and not np.isnan(product[k] + build[k])
                 words += ["%.4g %.4g" % (product[k], build[k]) if known else "- -"]
             lines.append("leaf " + " ".join(words))
+
+
+def class_shares(model, estimator, node, kernels):
+    """How probable each kernel is in a leaf of a classifier. Classes of a tree are numbers among those of the forest;
+    those are kernels."""
+    values = estimator.tree_.value[node][0]
+    if abs(values.sum() - 1) > 1e-6:  # weights of samples; since scikit-learn 1.3 shares
+        values = values / values.sum()
+    share = [0.0] * kernels
+    for c, value in zip(estimator.classes_, values):
+        share[int(model.classes_[int(c)])] = float(value)
+    return share
 
 
 def number_word(value):
@@ -329,7 +354,8 @@ def cross_validate(table, costs, columns, seed):
         probability[~possible[test]] = -1
         by_class[test] = probability.argmax(axis=1)
         if len(columns) == len(table.features):
-            product[test], expected_build[test] = forest.expected(X[test])
+            product[test], expected_build[test] = CostForest(X[train], costs[train], build[train],
+                                                             seed).expected(X[test])
     return by_class, product, expected_build
 
 
@@ -445,7 +471,7 @@ def main():
         keep = sorted({0}.union(*(best_of(costs) for _, costs in measured.values())))
         kernels = [table.kernels[k] for k in keep]
         for name, (part, costs) in measured.items():
-            forest = Forest(part.X, costs[:, keep], relative_build(part)[:, keep], options.seed)
+            forest = CostForest(part.X, costs[:, keep], relative_build(part)[:, keep], options.seed)
             write_forest(parts, name, forest.model, kernels, forest.leaves)
         if table.vectors.teach():
             write_svm(parts, *fit_svm(table.vectors.X, table.vectors.costs))
