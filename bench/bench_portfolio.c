@@ -183,13 +183,6 @@ static void compete(contest *c)
     for (uint64_t k = 0; (kernel = dcsr_spmv_kernel_at(b->device, k)); k++)
         measure_kernel(c, view, kernel->name);
     measure_kernel(c, view, "auto");
-    for (int v = 0; getenv("BENCH_HUBS") && v < 10; v++) {
-        static const char *const kb[] = {"24", "64", "100", "132", "164", "200", "226"};
-        setenv("DCSR_HUBS_KB", kb[v < 7 ? v : (v - 7) * 2 + 1], 1);
-        setenv("DCSR_HUBS_CACHE", v < 7 ? "0" : "4096", 1);
-        bench_note(b, "hubs: %s KB, cache %s MB", getenv("DCSR_HUBS_KB"), getenv("DCSR_HUBS_CACHE"));
-        measure_kernel(c, view, "hubs");
-    }
     dcsr_view_destroy(view);
     dcsr_matrix_destroy(matrix);
     bench_release(b, c->x);

@@ -120,12 +120,14 @@ class Vectors:
         for i, line in enumerate(lines):
             for d in densities:
                 words = [line[column[way + ":" + d]] for way in ("columns", "rows", "tiles")]
-                if "-" not in words[:2]:
+                way = line[column["taken:" + d]]
+                # Tiles of fp32 may be taken, but have not been measured.
+                if "-" not in words[:2] and words[int(way)] != "-":
                     seconds = [float(w) for w in words if w != "-"]
                     X.append([*table.X[i], float(d) * DENSITY_UNITS])
                     matrix.append(i)
                     costs.append([seconds[0], min(seconds[1:])])
-                    taken.append(seconds[int(line[column["taken:" + d]])])
+                    taken.append(seconds[int(way)])
         self.X, self.matrix, self.costs, self.taken = np.array(X), np.array(matrix), np.array(costs), np.array(taken)
         self.groups = table.groups[self.matrix] if len(self.matrix) else self.matrix
 
@@ -190,8 +192,8 @@ class Forest:
 
 
 class CostForest(Forest):
-    """The same, but split so that in a leaf kernels lose alike beside the best one: which one that is changes from run to
-    run where several are close, and says nothing of those that are far behind."""
+    """The same, but split so that in a leaf kernels lose alike beside the best one: which one that is changes from run
+    to run where several are close, and says nothing of those that are far behind."""
 
     def __init__(self, X, costs, build, seed):
         loss = np.log(costs / np.nanmin(costs, axis=1)[:, None])
@@ -244,8 +246,8 @@ def with_trials(table, product, build, products, possible):
 
 
 def write_forest(lines, name, model, kernels, leaves=None):
-    """The trees of a RandomForestClassifier or BaggingClassifier, leaves[t]: see Forest, or None: nothing is expected; or
-    of a RandomForestRegressor, whose probabilities are how often each kernel is best."""
+    """The trees of a RandomForestClassifier or BaggingClassifier, leaves[t]: see Forest, or None: nothing is expected;
+    or of a RandomForestRegressor, whose probabilities are how often each kernel is best."""
     trees = model.estimators_
     counts = [(int((t.tree_.children_left >= 0).sum()), int((t.tree_.children_left < 0).sum())) for t in trees]
     lines.append("forest %s %d %d %d" % (name, len(trees), sum(c[0] for c in counts), sum(c[1] for c in counts)))
