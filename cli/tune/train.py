@@ -21,9 +21,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 TREES = 30  # as many as Dufrechou et al. use
-LEAVES = 48  # of a tree, at most: what is beyond does not help, and the file has to be small
+LEAVES = 96  # of a tree, at most: what is beyond hardly helps, and the file has to be small
 LEAST_MATRICES = 20
-MOST_LOSS = 1.5  # the logarithm of what a kernel costs beside the best, where more is as bad
+LEAST_ENERGY = 0.2  # of the matrices of which energy must be known; else what was learnt of time serves better
+LEAST_SHARE = 0.01  # of the matrices of which a kernel is the best, for it to be in the model
+MOST_LOSS = 0.7  # the logarithm of what a kernel costs beside the best, where more is as bad
 LEAST_GAIN, LEAST_SAVED = 0.03, 2  # as in ops/choice/choice.c
 DOUBT, TRIAL_COST, MOST_TRIALS, RUNS = 0.03, 10, 3, 6  # as in ops/spmv/portfolio/spmv_plan.c
 TIE = 1.05
@@ -142,6 +144,12 @@ def fail(text):
 
 def best_of(costs):
     return np.nanargmin(costs, axis=1)
+
+
+def often_best(costs):
+    """The kernels that are the best of a hundredth of the matrices, or more."""
+    wins = np.bincount(best_of(costs), minlength=costs.shape[1])
+    return [k for k, n in enumerate(wins) if n and n >= LEAST_SHARE * len(costs)]
 
 
 # -- Forests ---------------------------------------------------------------------------------------------------------
@@ -265,10 +273,12 @@ def write_forest(lines, name, model, kernels, leaves=None):
             product, build, share = leaves[t].get(node, (None, None, None)) if leaves else (None, None, None)
             if hasattr(model, "classes_"):
                 share = class_shares(model, estimator, node, len(kernels))
-            words = [number_word(p) for p in (share if share is not None else [1 / len(kernels)] * len(kernels))]
+                words = [number_word(p) for p in share]
+            else:
+                words = ["%.3g" % p for p in share]
             for k in range(len(kernels)):
                 known = product is not None and not np.isnan(product[k] + build[k])
-                words += ["%.4g %.4g" % (product[k], build[k]) if known else "- -"]
+                words += ["%.3g %.3g" % (product[k], build[k]) if known else "- -"]
             lines.append("leaf " + " ".join(words))
 
 
@@ -469,10 +479,12 @@ def main():
             datetime.date.today().isoformat(), options.made and options.made + ", ", sklearn.__version__,
             len(table.names)))
         parts = []
-        # The first kernel, and those that are the best of something; what never is need not be known.
-        keep = sorted({0}.union(*(best_of(costs) for _, costs in measured.values())))
+        # The first kernel, and those that are the best of some; others need not be known.
+        keep = sorted({0}.union(*(often_best(costs) for _, costs in measured.values())))
         kernels = [table.kernels[k] for k in keep]
         for name, (part, costs) in measured.items():
+            if len(part.names) < LEAST_ENERGY * len(table.names):
+                continue
             forest = CostForest(part.X, costs[:, keep], relative_build(part)[:, keep], options.seed)
             write_forest(parts, name, forest.model, kernels, forest.leaves)
         if table.vectors.teach():

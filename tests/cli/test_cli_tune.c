@@ -143,7 +143,7 @@ Test(cli_tune, measures_kernels_of_a_gpu)
     char *text = program_read_file("t.tsv");
     cr_assert(strstr(text, "# device cuda\n") == text &&
               strstr(text, "# varies cusparse_csr1,cusparse_coo1\n"));
-    cr_assert(strstr(text, "\tseconds:column_tiles\t"));
+    cr_assert(strstr(text, "\tseconds:hubs\t"));
     free(text);
     if (!find_nvml(nvml)) cr_skip_test("tests/preload/nvml.c was not built beside this program");
     setenv("DCSR_NVML", nvml, 1);

@@ -91,7 +91,6 @@ extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_csr; /* by the mean length */
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dynamic;
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_adaptive;     /* spmv_adaptive.cu */
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_merge;        /* spmv_merge.cu */
-extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_column_tiles; /* spmv_column_tiles.cu */
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hubs;         /* spmv_hubs.cu */
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_pcsr;         /* spmv_pcsr.cu */
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_ell;          /* spmv_strips.cu */

@@ -246,8 +246,6 @@ KERNEL(csr_dynamic, dcsr_i_spmv_recipe_dynamic,
 KERNEL(csr_adaptive, dcsr_i_spmv_recipe_adaptive,
        "CSR, blocks of rows: by shared memory, by warps, or in parts")
 KERNEL(merge, dcsr_i_spmv_recipe_merge, "CSR, rows and entries shared out evenly along a merge path")
-KERNEL(column_tiles, dcsr_i_spmv_recipe_column_tiles,
-       "columns by their entries: indices of 16 bits for the first of them, and x in that order")
 KERNEL(hubs, dcsr_i_spmv_recipe_hubs,
        "columns by their entries: the elements of x of the first of them in shared memory")
 KERNEL(pcsr, dcsr_i_spmv_recipe_pcsr, "CSR, all products first, then their sums by way of shared memory")
