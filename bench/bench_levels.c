@@ -131,20 +131,28 @@ static uint64_t hub_of(const bench_csr *A)
     return hub;
 }
 
-static void on_graph(bench *b, bench_table *levels, bench_table *sums, const char *name)
+typedef struct tables {
+    bench *b;
+    bench_table *levels, *sums;
+} tables;
+
+/* Of a square matrix: its pattern and the transpose of that, as edges both ways. */
+static void on_graph(void *argument, const char *name, const bench_csr *from)
 {
+    const tables *t = argument;
     const product products[] = {{"search", dcsr_semiring_of(DCSR_ANY_PAIR, DCSR_BOOL), DCSR_BOOL, true},
                                 {"sum", dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64), DCSR_FP64, false}};
-    bench_csr A = bench_csr_make(b, name);
-    bench_entries edges = bench_entries_from_csr(&A);
-    const uint64_t rows = A.rows;
+    if (from->rows != from->cols) {
+        bench_note(t->b, "%s is left out: it is not square", name);
+        return;
+    }
+    bench_entries edges = bench_entries_from_csr(from);
     bench_entries_symmetrise(&edges);
-    bench_csr_free(&A);
-    A = bench_csr_from_entries(&edges, rows, rows);
+    bench_csr A = bench_csr_from_entries(&edges, from->rows, from->rows);
     bench_entries_free(&edges);
-    dcsr_matrix *matrix = bench_fragmented(b, &A, 1, DCSR_FP64, DCSR_POLICY_LAST);
+    dcsr_matrix *matrix = bench_fragmented(t->b, &A, 1, DCSR_FP64, DCSR_POLICY_LAST);
     for (size_t k = 0; k < sizeof products / sizeof *products; k++)
-        search(b, levels, sums, name, matrix, &products[k], hub_of(&A));
+        search(t->b, t->levels, t->sums, name, matrix, &products[k], hub_of(&A));
     dcsr_matrix_destroy(matrix);
     bench_csr_free(&A);
 }
@@ -163,7 +171,13 @@ int main(int argc, char **argv)
     bench_table *sums = bench_table_begin(
         &b, "choices", "all levels of a search: the best direction of each, the one that is taken",
         "graph product | levels:%.0f best_ms:%.3g taken_ms:%.3g of_best:%.3f right%:%.0f");
-    for (const char *const *name = BENCH_SIZE(&b, quick, full); *name; name++)
-        if (bench_has_time(&b, *name)) on_graph(&b, levels, sums, *name);
+    tables t = {&b, levels, sums};
+    if (b.data) bench_for_files(&b, on_graph, &t);
+    for (const char *const *name = BENCH_SIZE(&b, quick, full); !b.data && *name; name++) {
+        if (!bench_has_time(&b, *name)) continue;
+        bench_csr A = bench_csr_make(&b, *name);
+        on_graph(&t, *name, &A);
+        bench_csr_free(&A);
+    }
     return bench_end(&b);
 }

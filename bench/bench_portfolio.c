@@ -190,24 +190,39 @@ static void compete(contest *c)
     free(x);
 }
 
-static void on_matrix(bench *b, bench_table *table, size_t m)
+static void on_matrix(bench *b, bench_table *table, const char *name, const bench_csr *A, dcsr_type type,
+                      bool also_fp32)
 {
-    const char *name = matrices[m].name, *text = BENCH_SIZE(b, matrices[m].quick, matrices[m].full);
-    bench_csr A = make(b, text, matrices[m].values);
-    contest c = {.b = b, .table = table, .name = name, .A = &A};
-    c.type = matrices[m].values == NONE ? DCSR_PATTERN : DCSR_FP64;
-    c.vector = DCSR_FP64;
-    c.expected = bench_vector(A.rows);
-    c.fetched = bench_vector(A.rows);
-    bench_note(b, "%s: %s, %llu rows, %llu entries", name, text, (unsigned long long)A.rows,
-               (unsigned long long)A.nnz);
+    contest c = {.b = b, .table = table, .name = name, .A = A, .type = type, .vector = DCSR_FP64};
+    c.expected = bench_vector(A->rows);
+    c.fetched = bench_vector(A->rows);
+    bench_note(b, "%s: %llu rows, %llu entries", name, (unsigned long long)A->rows,
+               (unsigned long long)A->nnz);
     compete(&c);
-    if (b->gpu && matrices[m].where == ALSO_FP32) {
+    if (b->gpu && also_fp32) {
         c.type = c.vector = DCSR_FP32;
         compete(&c);
     }
-    bench_csr_free(&A);
     free(c.expected), free(c.fetched);
+}
+
+static void on_made(bench *b, bench_table *table, size_t m)
+{
+    bench_csr A = make(b, BENCH_SIZE(b, matrices[m].quick, matrices[m].full), matrices[m].values);
+    on_matrix(b, table, matrices[m].name, &A, matrices[m].values == NONE ? DCSR_PATTERN : DCSR_FP64,
+              matrices[m].where == ALSO_FP32);
+    bench_csr_free(&A);
+}
+
+typedef struct files {
+    bench *b;
+    bench_table *table;
+} files;
+
+static void on_file(void *argument, const char *name, const bench_csr *A)
+{
+    const files *f = argument;
+    on_matrix(f->b, f->table, name, A, DCSR_FP64, true);
 }
 
 int main(int argc, char **argv)
@@ -220,8 +235,9 @@ int main(int argc, char **argv)
         "y = A x; speed over that of segments and of the fastest peer; least of some products",
         "matrix type kernel | seconds:%.3g gflops:%.2f GB/s:%.0f of_segments:%.2f of_peer:%.2f "
         "build_products:%.1f bytes/entry:%.1f");
-    for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++)
+    if (b.data) bench_for_files(&b, on_file, &(files){&b, table});
+    for (size_t m = 0; !b.data && m < sizeof matrices / sizeof *matrices; m++)
         if ((b.gpu || matrices[m].where != ON_GPU) && bench_has_time(&b, matrices[m].name))
-            on_matrix(&b, table, m);
+            on_made(&b, table, m);
     return bench_end(&b);
 }

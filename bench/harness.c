@@ -22,6 +22,9 @@ static const struct argp_option options[] = {
     {"device", 'd', "auto|cpu|cuda", 0,
      "where the matrices are (default auto: what DCSR_DEVICE says, else cuda where a usable GPU is there)",
      0},
+    {"data", 'm', "FOLDER", 0,
+     "measure the matrices in the files of FOLDER (portfolio, levels), in place of those that are generated", 0},
+    {"only", 'o', "TEXT", 0, "measure only what has TEXT in its name", 0},
     {"seconds", 's', "S", 0, "begin nothing more after S seconds, and say what was left out", 0},
     {0}};
 
@@ -64,6 +67,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case 'd':
         return parse_device(b, text, state);
+    case 'm':
+        b->data = text;
+        return 0;
+    case 'o':
+        b->only = text;
+        return 0;
     case 's':
         b->limit = atof(text);
         if (!(b->limit > 0)) argp_error(state, "--seconds takes a number above 0, not '%s'", text);
@@ -136,6 +145,7 @@ int bench_end(bench *b)
 
 bool bench_has_time(bench *b, const char *what)
 {
+    if (b->only && !strstr(what, b->only)) return false;
     if (bench_now() - b->started < b->limit) return true;
     bench_note(b, "left out after %g s: %s", b->limit, what);
     return false;

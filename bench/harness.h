@@ -38,6 +38,7 @@ typedef struct bench {
     int threads;
     bench_pages pages;
     dcsr_device device;
+    const char *data, *only; /* a folder of matrices to measure; what is in the names of what is; or NULL */
     double limit;          /* seconds after which nothing more is begun */
     dcsr_context *context; /* of `threads` threads, on the device asked for */
     dcsr_context *host;    /* on the cpu, where inputs are made; the same one if that was asked for */
@@ -59,7 +60,7 @@ int bench_end(bench *b);
 #define BENCH_SIZE(b, small, full) ((b)->quick ? (small) : (full))
 /* The quick value, or the full one for the host or for a GPU, which needs more to be busy. */
 #define BENCH_SIZE_ON(b, small, host, on_gpu) ((b)->quick ? (small) : (b)->gpu ? (on_gpu) : (host))
-/* Whether there is time left to measure `what`; a remark says that it was left out if not. */
+/* Whether `what` is to be measured, and there is time left; a remark says that it was left out if there is none. */
 bool bench_has_time(bench *b, const char *what);
 
 /* Prints and exits with status 1. */

@@ -2,9 +2,13 @@
 #include "bench/inputs.h"
 #include "bench/peers/keysort.h"
 #include <dcsr/generate.h>
+#include <dcsr/reader.h>
 
+#include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -237,6 +241,67 @@ bench_csr bench_csr_make(bench *b, const char *text)
     csr = bench_csr_from_entries(&entries, rows, cols);
     bench_entries_free(&entries);
     return csr;
+}
+
+/* ---- Files ---- */
+
+static double value_in(const dcsr_coo *coo, uint64_t k)
+{
+    return coo->type == DCSR_PATTERN ? 0.5 + (double)(bench_mix(k) >> 11) * 0x1p-53
+           : coo->type == DCSR_INT64 ? (double)((const int64_t *)coo->values)[k]
+                                     : ((const double *)coo->values)[k];
+}
+
+/* false, with a remark: it has no matrix. */
+static bool read_csr(bench *b, bench_csr *csr, const char *path)
+{
+    dcsr_coo coo;
+    const dcsr_status status = dcsr_coo_read(&coo, b->host, path, NULL);
+    if (status || !coo.nnz) bench_note(b, "left out: %s", status ? dcsr_thread_error() : path);
+    if (status) return false;
+    bench_entries entries = bench_entries_allocate(coo.nnz);
+    for (uint64_t k = 0; k < coo.nnz; k++) {
+        entries.row[k] = coo.row_indices[k];
+        entries.col[k] = coo.col_indices[k];
+        entries.value[k] = value_in(&coo, k);
+    }
+    const bool any = coo.nnz > 0;
+    if (any) *csr = bench_csr_from_entries(&entries, coo.rows, coo.cols);
+    bench_entries_free(&entries);
+    dcsr_coo_free(&coo);
+    return any;
+}
+
+/* Whether dcsr_coo_read() knows the ending. */
+static int is_matrix(const struct dirent *entry)
+{
+    static const char *const endings[] = {".mtx", ".mtx.gz", ".el", ".el.gz"};
+    const size_t length = strlen(entry->d_name);
+    for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
+        const size_t n = strlen(endings[k]);
+        if (length > n && !strcmp(entry->d_name + length - n, endings[k])) return 1;
+    }
+    return 0;
+}
+
+void bench_for_files(bench *b, bench_use_matrix *use, void *argument)
+{
+    struct dirent **files;
+    const int count = scandir(b->data, &files, is_matrix, alphasort);
+    if (count < 0) bench_die("--data %s: the folder cannot be read: %s", b->data, strerror(errno));
+    if (!count) bench_die("--data %s: no file there is named *.mtx, *.el, *.mtx.gz or *.el.gz", b->data);
+    for (int f = 0; f < count; f++) {
+        const char *name = files[f]->d_name;
+        char path[4096];
+        bench_csr csr;
+        snprintf(path, sizeof path, "%s/%s", b->data, name);
+        if (bench_has_time(b, name) && read_csr(b, &csr, path)) {
+            use(argument, name, &csr);
+            bench_csr_free(&csr);
+        }
+        free(files[f]);
+    }
+    free(files);
 }
 
 bench_csr bench_csr_sibling(bench *b, const char *name, const bench_csr *A)

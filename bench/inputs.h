@@ -69,6 +69,11 @@ bench_csr bench_csr_make(bench *b, const char *text);
 bench_csr bench_csr_grid(int dimensions, uint64_t side);
 /* The same arrays for calls of the library. */
 dcsr_csr bench_csr_lent(const bench_csr *A);
+/* Calls use(argument, name, A) with the matrix of each file of the folder --data, as long as there is time; a pattern
+ * has the same values as one that is made. Files that hold no matrix are left out, with a remark; dies where there is
+ * none that may. */
+typedef void bench_use_matrix(void *argument, const char *name, const bench_csr *A);
+void bench_for_files(bench *b, bench_use_matrix *use, void *argument);
 /* One of the same shape, of which a third of the entries, about, are at the same places; notes both. */
 bench_csr bench_csr_sibling(bench *b, const char *name, const bench_csr *A);
 void bench_csr_free(bench_csr *csr);

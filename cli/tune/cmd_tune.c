@@ -1,5 +1,7 @@
 /* cmd_tune.c: `dcsr tune`: measures kernels on many matrices, and trains the model by which `auto` chooses here. */
 #include "cli/tune/tune.h"
+#include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,6 +17,8 @@ enum {
     KEY_NO_MODEL,
     KEY_ENERGY,
     KEY_LIMIT,
+    KEY_PART,
+    KEY_ALSO,
     VARIANTS = 3
 };
 enum { PATH = 4096 };
@@ -22,9 +26,12 @@ enum { PATH = 4096 };
 static struct {
     const char *table, *model;
     uint64_t matrices, seed, energy;
+    uint64_t part, parts; /* the first is 1 */
+    const char *also[TUNE_TABLES];
+    int also_count;
     double limit; /* seconds */
     bool quick, report, no_model;
-} settings = {.matrices = UINT64_MAX, .seed = 1, .energy = 1, .limit = INFINITY};
+} settings = {.matrices = UINT64_MAX, .seed = 1, .energy = 1, .part = 1, .parts = 1, .limit = INFINITY};
 
 static const struct argp_option options[] = {
     {"quick", KEY_QUICK, NULL, 0, "Fewer and smaller matrices: some minutes", 0},
@@ -39,8 +46,20 @@ static const struct argp_option options[] = {
      "1)",
      0},
     {"limit", KEY_LIMIT, "TIME", 0, "Measure for so long at most, and train on what there is then", 0},
+    {"part", KEY_PART, "K/N", 0, "Of the collection only the Kth of N parts, as on the Kth of N GPUs", 0},
+    {"also", KEY_ALSO, "FILE", 0, "Train on this table, too, as of another part; may be repeated", 0},
     {"seed", KEY_SEED, "N", 0, "Another collection, and other trees (default 1)", 0},
     {0}};
+
+static error_t take_part(cli_state *cli, const char *value)
+{
+    char rest;
+    if (sscanf(value, "%" SCNu64 "/%" SCNu64 "%c", &settings.part, &settings.parts, &rest) == 2 &&
+        settings.part && settings.part <= settings.parts && *value != '-')
+        return 0;
+    cli_usage(cli, "--part %s: give the number of a part and of all, as 2/4", value);
+    return EINVAL;
+}
 
 static error_t take(cli_state *cli, int key, const char *value)
 {
@@ -66,6 +85,15 @@ static error_t take(cli_state *cli, int key, const char *value)
         return cli_take_number(cli, "--energy", value, 0, UINT32_MAX, &settings.energy);
     case KEY_LIMIT:
         return cli_take_duration(cli, "--limit", value, 1, &settings.limit);
+    case KEY_PART:
+        return take_part(cli, value);
+    case KEY_ALSO:
+        if (settings.also_count == TUNE_TABLES - 1) {
+            cli_usage(cli, "--also: there are too many tables, put some into one");
+            return EINVAL;
+        }
+        settings.also[settings.also_count++] = value;
+        return 0;
     case KEY_SEED:
         return cli_take_number(cli, "--seed", value, 0, UINT32_MAX, &settings.seed);
     default:
@@ -107,29 +135,48 @@ static bool goes_on(const tuning *t)
     return !stopped && cli_now() - t->start < settings.limit;
 }
 
-static int measure(tuning *t, const tune_matrix *matrix)
+static int measure(tuning *t, const tune_matrix *matrix, uint64_t number)
 {
     tune_result result;
     cli_progress(t->cli, "%llu of %llu: %s", (unsigned long long)t->done + 1, (unsigned long long)t->all,
                  matrix->name);
-    const bool energy = t->energy && settings.energy && t->done / VARIANTS % settings.energy == 0;
+    const bool energy = t->energy && settings.energy && number / VARIANTS % settings.energy == 0;
     int status = tune_measure(t->cli, &result, matrix, energy);
     if (!status) status = tune_table_add(t->cli, &t->table, matrix, &result);
     t->added += !status;
     return status;
 }
 
+/* The numbers of those that are not in the table; how many. A matrix and its variants are of one part. */
+static uint64_t list_missing(const tuning *t, uint64_t *numbers, uint64_t matrices)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < matrices; i++) {
+        tune_matrix matrix;
+        if (i / VARIANTS % settings.parts != settings.part - 1) continue;
+        tune_collection_make(t->cli->context, &matrix, i, t->scale, settings.seed, true); /* its name */
+        if (!tune_table_has(&t->table, matrix.name)) numbers[n++] = i;
+    }
+    return n;
+}
+
 static int measure_collection(tuning *t, uint64_t matrices)
 {
-    int status = CLI_DONE;
-    for (uint64_t i = 0; i < matrices && !status && goes_on(t); i++, t->done++) {
+    uint64_t *numbers = malloc((matrices + 1) * sizeof *numbers);
+    if (!numbers) return cli_fail(t->cli, "out of memory for the numbers of matrices");
+    const uint64_t missing = list_missing(t, numbers, matrices);
+    tune_ahead *ahead;
+    t->all += missing;
+    int status = tune_ahead_open(&ahead, t->cli, t->scale, settings.seed, numbers, missing);
+    for (uint64_t i = 0; i < missing && !status && goes_on(t); i++, t->done++) {
         tune_matrix matrix;
-        status = tune_collection_make(t->cli, &matrix, i, t->scale, settings.seed, true);
-        if (status || tune_table_has(&t->table, matrix.name)) continue;
-        status = tune_collection_make(t->cli, &matrix, i, t->scale, settings.seed, false);
-        if (!status) status = measure(t, &matrix);
+        status = tune_ahead_next(ahead, t->cli, &matrix);
+        /* Of a part every Nth for its energy, whatever the number of parts. */
+        if (!status) status = measure(t, &matrix, numbers[i] / settings.parts);
         dcsr_coo_free(&matrix.coo);
     }
+    tune_ahead_close(ahead);
+    free(numbers);
     return status;
 }
 
@@ -143,7 +190,7 @@ static int measure_users(tuning *t)
         for (int variant = 0; variant < VARIANTS && !status && goes_on(t); variant++, t->done++) {
             tune_matrix matrix;
             status = tune_users_make(t->cli, &matrix, &coo, source.name, variant, settings.seed);
-            if (!status && !tune_table_has(&t->table, matrix.name)) status = measure(t, &matrix);
+            if (!status && !tune_table_has(&t->table, matrix.name)) status = measure(t, &matrix, t->done);
             dcsr_coo_free(&matrix.coo);
         }
         dcsr_coo_free(&coo);
@@ -192,7 +239,7 @@ static int run_tune(cli_state *cli)
     int status = prepare(&t, model, &t.table);
     const uint64_t size = tune_collection_size(t.scale),
                    matrices = settings.matrices < size ? settings.matrices : size;
-    t.all = matrices + (uint64_t)cli->argument_count * VARIANTS;
+    t.all = (uint64_t)cli->argument_count * VARIANTS;
     if (!status) {
         listen();
         status = measure_collection(&t, matrices);
@@ -202,10 +249,10 @@ static int run_tune(cli_state *cli)
     if (!status && stopped)
         status = cli_fail(cli, "stopped: %s has %llu matrices, and the same command goes on from there",
                           t.table.path, (unsigned long long)(t.table.count + t.added));
-    const bool train = !settings.no_model || settings.report;
-    if (!status && train)
-        status =
-            tune_train(cli, t.table.path, settings.no_model ? NULL : model, settings.report, settings.seed);
+    const char *tables[TUNE_TABLES + 1] = {t.table.path};
+    memcpy(tables + 1, settings.also, sizeof settings.also);
+    if (!status && (!settings.no_model || settings.report))
+        status = tune_train(cli, tables, settings.no_model ? NULL : model, settings.report, settings.seed);
     if (!status && !(settings.report && cli->json)) status = print(&t, settings.no_model ? NULL : model);
     return tune_table_close(cli, &t.table, status);
 }

@@ -1,6 +1,6 @@
 """train.py: trains the models that choose kernels on a table that `dcsr tune` has measured, and says how good they are.
 
-usage: python3 - TABLE [--model FILE] [--report] [--json] [--made TEXT] [--seed N]
+usage: python3 - TABLE... [--model FILE] [--report] [--json] [--made TEXT] [--seed N]
 
 The table has a line a matrix: its name and family, its features, and for each kernel K the columns seconds:K, build:K
 and joules:K, "-" where it does not apply; the first kernel reads the store in place; then for densities D of a vector the
@@ -16,35 +16,54 @@ import zlib
 
 import numpy as np
 import sklearn
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 TREES = 30  # as many as Dufrechou et al. use
-LEAVES = 48  # of a tree, at most: what is beyond does not help, and the file has to be small
+LEAVES = 96  # of a tree, at most: what is beyond hardly helps, and the file has to be small
 LEAST_MATRICES = 20
+LEAST_ENERGY = 0.2  # of the matrices of which energy must be known; else what was learnt of time serves better
+LEAST_SHARE = 0.01  # of the matrices of which a kernel is the best, for it to be in the model
+MOST_LOSS = 0.7  # the logarithm of what a kernel costs beside the best, where more is as bad
 LEAST_GAIN, LEAST_SAVED = 0.03, 2  # as in ops/choice/choice.c
+DOUBT, TRIAL_COST, MOST_TRIALS, RUNS = 0.03, 10, 3, 6  # as in ops/spmv/portfolio/spmv_plan.c
 TIE = 1.05
 DENSITY_UNITS = 1e6  # as in ops/choice/model_data.h
 MOST_DOUBT = 0.1  # the weight of a product whose two ways cost the same, beside one where one is e times slower
 CHEAP = ["rows", "cols", "nnz", "ratio", "mean_row"]
 
 
-class Table:
-    """What was measured: features X, and a row a matrix and a column a kernel of seconds, build and joules."""
-
-    def __init__(self, path):
-        self.notes, lines = {}, []
+def read_table(path):
+    """Its notes, its head, and its lines, in words."""
+    notes, lines = {}, []
+    try:
         with open(path, encoding="utf-8") as file:
             for line in file:
                 if line.startswith("# "):
                     key, _, value = line[2:].rstrip("\n").partition(" ")
-                    self.notes[key] = value
+                    notes[key] = value
                 elif line.strip():
                     lines.append(line.rstrip("\n").split("\t"))
-        head = lines[0] if lines else []
-        # A last line that was cut off when measuring was stopped is measured again.
-        lines = [line for line in lines[1:] if len(line) == len(head)]
+    except OSError as error:
+        fail("%s: cannot be read: %s" % (path, error.strerror))
+    head = lines[0] if lines else []
+    # A last line that was cut off when measuring was stopped is measured again.
+    return notes, head, [line for line in lines[1:] if len(line) == len(head)]
+
+
+class Table:
+    """What was measured: features X, and a row a matrix and a column a kernel of seconds, build and joules."""
+
+    def __init__(self, paths):
+        self.notes, head, lines = read_table(paths[0])
+        known = {line[0] for line in lines}
+        for path in paths[1:]:
+            notes, its_head, more = read_table(path)
+            if (notes, its_head) != (self.notes, head):
+                fail("%s is of another machine than %s, or of other kernels or features" % (path, paths[0]))
+            lines += [line for line in more if line[0] not in known]
+            known.update(line[0] for line in more)
         first = next((k for k, name in enumerate(head) if ":" in name), len(head))
         measured = [name[8:] for name in head if name.startswith("seconds:")]
         # Kernels that are taken by name only; what they cost is told, but nothing is learnt of it.
@@ -103,12 +122,14 @@ class Vectors:
         for i, line in enumerate(lines):
             for d in densities:
                 words = [line[column[way + ":" + d]] for way in ("columns", "rows", "tiles")]
-                if "-" not in words[:2]:
+                way = line[column["taken:" + d]]
+                # Tiles of fp32 may be taken, but have not been measured.
+                if "-" not in words[:2] and words[int(way)] != "-":
                     seconds = [float(w) for w in words if w != "-"]
                     X.append([*table.X[i], float(d) * DENSITY_UNITS])
                     matrix.append(i)
                     costs.append([seconds[0], min(seconds[1:])])
-                    taken.append(seconds[int(line[column["taken:" + d]])])
+                    taken.append(seconds[int(way)])
         self.X, self.matrix, self.costs, self.taken = np.array(X), np.array(matrix), np.array(costs), np.array(taken)
         self.groups = table.groups[self.matrix] if len(self.matrix) else self.matrix
 
@@ -125,6 +146,12 @@ def best_of(costs):
     return np.nanargmin(costs, axis=1)
 
 
+def often_best(costs):
+    """The kernels that are the best of a hundredth of the matrices, or more."""
+    wins = np.bincount(best_of(costs), minlength=costs.shape[1])
+    return [k for k, n in enumerate(wins) if n and n >= LEAST_SHARE * len(costs)]
+
+
 # -- Forests ---------------------------------------------------------------------------------------------------------
 
 class Forest:
@@ -133,6 +160,10 @@ class Forest:
     def __init__(self, X, costs, build, seed):
         self.model = RandomForestClassifier(n_estimators=TREES, max_leaf_nodes=LEAVES, random_state=seed, n_jobs=1)
         self.model.fit(X, best_of(costs))
+        self.note(X, costs, build)
+
+    def note(self, X, costs, build):
+        self.best = best_of(costs)
         self.kernels = costs.shape[1]
         self.product = costs / costs[:, :1]
         self.build = build
@@ -147,14 +178,15 @@ class Forest:
         return self.made
 
     def expect(self, tree, X):
-        """Of each node that is a leaf, the means over the matrices that come there: (product, build) of each kernel; of
-        products the geometric mean, as one is as often half as twice what is expected."""
+        """Of each node that is a leaf, the means over the matrices that come there: (product, build) of each kernel, of
+        products the geometric mean, as one is as often half as twice what is expected; and how often each is best."""
         where = tree.apply(X.astype(np.float32))
         out = {}
         for leaf in np.unique(where):
             here = where == leaf
             with np.errstate(invalid="ignore", divide="ignore"):
-                out[leaf] = (np.exp(mean(np.log(self.product[here]))), mean(self.build[here]))
+                out[leaf] = (np.exp(mean(np.log(self.product[here]))), mean(self.build[here]),
+                             np.bincount(self.best[here], minlength=self.kernels) / here.sum())
         return out
 
     def expected(self, X):
@@ -163,8 +195,21 @@ class Forest:
         build = product.copy()
         for t, tree in enumerate(self.model.estimators_):
             for i, leaf in enumerate(tree.apply(X.astype(np.float32))):
-                product[t, i], build[t, i] = self.leaves[t].get(leaf, (np.nan, np.nan))
+                product[t, i], build[t, i] = self.leaves[t].get(leaf, (np.nan, np.nan))[:2]
         return np.exp(mean(np.log(product))), mean(build)
+
+
+class CostForest(Forest):
+    """The same, but split so that in a leaf kernels lose alike beside the best one: which one that is changes from run
+    to run where several are close, and says nothing of those that are far behind."""
+
+    def __init__(self, X, costs, build, seed):
+        loss = np.log(costs / np.nanmin(costs, axis=1)[:, None])
+        loss = np.minimum(np.where(np.isnan(loss), MOST_LOSS, loss), MOST_LOSS)
+        self.model = RandomForestRegressor(n_estimators=TREES, max_leaf_nodes=LEAVES, min_samples_leaf=2,
+                                           max_features=0.4, random_state=seed, n_jobs=1)
+        self.model.fit(X, loss)
+        self.note(X, costs, build)
 
 
 def mean(values):
@@ -184,8 +229,33 @@ def choose(product, build, products, possible):
     return total.argmin(axis=1)
 
 
+def with_trials(table, product, build, products, possible):
+    """What choices cost for so many products where what is chosen is tried, and then others, as ops/spmv/portfolio/
+    spmv_plan.c does it; in products that read in place, building and trials shared out over the products."""
+    true, true_build = table.seconds / table.seconds[:, :1], relative_build(table)
+    first = choose(product, build, products, possible)
+    cost = np.empty(len(first))
+    for i, k in enumerate(first):
+        spent, best, left = true_build[i, k] if k else 0, true[i, k], possible[i].copy()
+        promised = product[i, k] if k else 0
+        if DOUBT * promised * products >= 2 * TRIAL_COST:
+            spent += RUNS * (1 + best)
+            for _ in range(MOST_TRIALS):
+                left[k] = False
+                left[0] = True
+                k = choose(product[i:i + 1], build[i:i + 1], products, left[None])[0]
+                if not k or (best - (1 - DOUBT) * product[i, k]) * products < build[i, k] + TRIAL_COST:
+                    break
+                spent += true_build[i, k] + RUNS * true[i, k]
+                best = min(best, true[i, k])
+            best = min(best, 1)
+        cost[i] = best + spent / products
+    return cost * table.seconds[:, 0]
+
+
 def write_forest(lines, name, model, kernels, leaves=None):
-    """The trees of a RandomForestClassifier or BaggingClassifier; leaves[t]: see Forest, or None: nothing is expected."""
+    """The trees of a RandomForestClassifier or BaggingClassifier, leaves[t]: see Forest, or None: nothing is expected;
+    or of a RandomForestRegressor, whose probabilities are how often each kernel is best."""
     trees = model.estimators_
     counts = [(int((t.tree_.children_left >= 0).sum()), int((t.tree_.children_left < 0).sum())) for t in trees]
     lines.append("forest %s %d %d %d" % (name, len(trees), sum(c[0] for c in counts), sum(c[1] for c in counts)))
@@ -199,22 +269,29 @@ def write_forest(lines, name, model, kernels, leaves=None):
         for node in inner:
             lines.append("node %d %r %d %d" % (tree.feature[node], float(tree.threshold[node]),
                                                number[tree.children_left[node]], number[tree.children_right[node]]))
-        # The classes of a tree are numbers among those of the forest; those are kernels.
-        classes = [int(model.classes_[int(c)]) for c in estimator.classes_]
         for node in ends:
-            # Weights of samples; since scikit-learn 1.3 shares.
-            values = tree.value[node][0]
-            if abs(values.sum() - 1) > 1e-6:
-                values = values / values.sum()
-            probability = [0.0] * len(kernels)
-            for c, value in zip(classes, values):
-                probability[c] = float(value)
-            product, build = leaves[t].get(node, (None, None)) if leaves else (None, None)
-            words = [number_word(p) for p in probability]
+            product, build, share = leaves[t].get(node, (None, None, None)) if leaves else (None, None, None)
+            if hasattr(model, "classes_"):
+                share = class_shares(model, estimator, node, len(kernels))
+                words = [number_word(p) for p in share]
+            else:
+                words = ["%.3g" % p for p in share]
             for k in range(len(kernels)):
                 known = product is not None and not np.isnan(product[k] + build[k])
-                words += ["%.4g %.4g" % (product[k], build[k]) if known else "- -"]
+                words += ["%.3g %.3g" % (product[k], build[k]) if known else "- -"]
             lines.append("leaf " + " ".join(words))
+
+
+def class_shares(model, estimator, node, kernels):
+    """How probable each kernel is in a leaf of a classifier. Classes of a tree are numbers among those of the forest;
+    those are kernels."""
+    values = estimator.tree_.value[node][0]
+    if abs(values.sum() - 1) > 1e-6:  # weights of samples; since scikit-learn 1.3 shares
+        values = values / values.sum()
+    share = [0.0] * kernels
+    for c, value in zip(estimator.classes_, values):
+        share[int(model.classes_[int(c)])] = float(value)
+    return share
 
 
 def number_word(value):
@@ -289,7 +366,8 @@ def cross_validate(table, costs, columns, seed):
         probability[~possible[test]] = -1
         by_class[test] = probability.argmax(axis=1)
         if len(columns) == len(table.features):
-            product[test], expected_build[test] = forest.expected(X[test])
+            product[test], expected_build[test] = CostForest(X[train], costs[train], build[train],
+                                                             seed).expected(X[test])
     return by_class, product, expected_build
 
 
@@ -323,6 +401,9 @@ def report_choice(table, kind, costs, seed):
         totals["%d" % products] = judge(np.where(possible, true, np.nan), choose(product, build, products, possible))
         totals["%d" % products]["in place"] = judge(np.where(possible, true, np.nan),
                                                     np.zeros(len(costs), dtype=int))["R"]
+        if products >= 100 and costs is table.seconds:
+            totals["%d, tried" % products] = judge_costs(np.where(possible, true, np.nan), with_trials(
+                table, product, build, products, possible))
     return {"choices": rows, "ablations": ablations, "totals": totals}
 
 
@@ -380,7 +461,7 @@ def print_report(report):
 
 def main():
     parser = argparse.ArgumentParser(prog="train")
-    parser.add_argument("table")
+    parser.add_argument("table", nargs="+")
     parser.add_argument("--model")
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--json", action="store_true")
@@ -398,11 +479,13 @@ def main():
             datetime.date.today().isoformat(), options.made and options.made + ", ", sklearn.__version__,
             len(table.names)))
         parts = []
-        # The first kernel, and those that are the best of something; what never is need not be known.
-        keep = sorted({0}.union(*(best_of(costs) for _, costs in measured.values())))
+        # The first kernel, and those that are the best of some; others need not be known.
+        keep = sorted({0}.union(*(often_best(costs) for _, costs in measured.values())))
         kernels = [table.kernels[k] for k in keep]
         for name, (part, costs) in measured.items():
-            forest = Forest(part.X, costs[:, keep], relative_build(part)[:, keep], options.seed)
+            if len(part.names) < LEAST_ENERGY * len(table.names):
+                continue
+            forest = CostForest(part.X, costs[:, keep], relative_build(part)[:, keep], options.seed)
             write_forest(parts, name, forest.model, kernels, forest.leaves)
         if table.vectors.teach():
             write_svm(parts, *fit_svm(table.vectors.X, table.vectors.costs))

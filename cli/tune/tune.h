@@ -29,11 +29,21 @@ typedef enum tune_scale {
 uint64_t tune_collection_size(tune_scale scale);
 /* Makes matrix `number`, or only its name and family. The same for the same seed. Kinds and sizes take turns, so that
  * the first ones are of all of them. */
-int tune_collection_make(cli_state *cli, tune_matrix *matrix, uint64_t number, tune_scale scale,
-                         uint64_t seed, bool name_only);
+dcsr_status tune_collection_make(dcsr_context *context, tune_matrix *matrix, uint64_t number,
+                                 tune_scale scale, uint64_t seed, bool name_only);
 /* Makes variant 0, 1 or 2 of a MATRIX, which the caller has loaded. */
 int tune_users_make(cli_state *cli, tune_matrix *matrix, const dcsr_coo *coo, const char *source, int variant,
                     uint64_t seed);
+
+/* ---- tune_ahead.c: the matrices of the collection one after the other, some of them made ahead ---- */
+
+typedef struct tune_ahead tune_ahead;
+/* Those of some numbers, which stay the caller's. */
+int tune_ahead_open(tune_ahead **ahead, cli_state *cli, tune_scale scale, uint64_t seed,
+                    const uint64_t *numbers, uint64_t count);
+/* The next, which is the caller's then; no more than `count` times. */
+int tune_ahead_next(tune_ahead *ahead, cli_state *cli, tune_matrix *matrix);
+void tune_ahead_close(tune_ahead *ahead);
 
 /* ---- tune_measure.c: what kernels cost ---- */
 
@@ -95,8 +105,10 @@ int tune_table_close(cli_state *cli, tune_table *table, int status);
 
 /* ---- tune_train.c: the model ---- */
 
-/* Trains on the table and writes the model, which is checked and then put at `path` (NULL: none), and prints how good
- * it is if `report`. */
-int tune_train(cli_state *cli, const char *table, const char *path, bool report, uint64_t seed);
+enum { TUNE_TABLES = 16 };
+
+/* Trains on the tables (NULL behind the last) and writes the model, which is checked and then put at `path` (NULL:
+ * none), and prints how good it is if `report`. */
+int tune_train(cli_state *cli, const char *const *tables, const char *path, bool report, uint64_t seed);
 
 #endif

@@ -259,8 +259,8 @@ uint64_t tune_collection_size(tune_scale scale)
     return (uint64_t)FAMILIES * VARIANTS * scales[scale].sizes;
 }
 
-int tune_collection_make(cli_state *cli, tune_matrix *matrix, uint64_t number, tune_scale scale,
-                         uint64_t seed, bool name_only)
+dcsr_status tune_collection_make(dcsr_context *context, tune_matrix *matrix, uint64_t number,
+                                 tune_scale scale, uint64_t seed, bool name_only)
 {
     enum { STRIDE = 77 }; /* has no factor in common with the numbers of bases, 27 and 180 */
     const uint64_t sizes = scales[scale].sizes, base = number / VARIANTS * STRIDE % (FAMILIES * sizes),
@@ -275,14 +275,14 @@ int tune_collection_make(cli_state *cli, tune_matrix *matrix, uint64_t number, t
     char text[TUNE_NAME];
     dcsr_coo coo = {0};
     *matrix = (tune_matrix){.family = families[family].name, .fragmented = !below(&of_variant, 6)};
-    dcsr_status status = families[family].make(&coo, cli->context, &of_base, nnz, text, name_only);
+    dcsr_status status = families[family].make(&coo, context, &of_base, nnz, text, name_only);
     name_variant(matrix, text, variant, type);
     const bool several = below(&of_variant, 2);
     const value_kind kind = {several && coo.values, several ? 1 + below(&of_variant, 300) : 0};
     if (!status && !name_only)
-        status = make_variant(&matrix->coo, cli->context, &coo, variant, type, &kind, &of_variant);
+        status = make_variant(&matrix->coo, context, &coo, variant, type, &kind, &of_variant);
     dcsr_coo_free(&coo);
-    return status ? cli_fail_library(cli) : CLI_DONE;
+    return status;
 }
 
 int tune_users_make(cli_state *cli, tune_matrix *matrix, const dcsr_coo *coo, const char *source, int variant,

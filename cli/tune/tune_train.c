@@ -73,7 +73,7 @@ static void read_reason(char line[LINE], FILE *errors)
     line[strcspn(line, "\n")] = 0;
 }
 
-static int train(cli_state *cli, const char *table, const char *model, bool report, uint64_t seed,
+static int train(cli_state *cli, const char *const *tables, const char *model, bool report, uint64_t seed,
                  FILE *errors)
 {
     char made[64], number[NUMBER], reason[LINE];
@@ -83,29 +83,31 @@ static int train(cli_state *cli, const char *table, const char *model, bool repo
             cli,
             "training needs Python with scikit-learn (on Debian: apt-get install python3-sklearn; "
             "DCSR_PYTHON names another Python); what was measured is kept in %s",
-            table);
+            tables[0]);
     snprintf(made, sizeof made, "dcsr %s", dcsr_version());
     snprintf(number, sizeof number, "%llu", (unsigned long long)seed);
-    const char *arguments[16] = {python, "-", table, "--made", made, "--seed", number};
-    int n = 7;
+    const char *arguments[TUNE_TABLES + 16] = {python, "-", "--made", made, "--seed", number};
+    int n = 6;
     if (model) arguments[n++] = "--model", arguments[n++] = model;
     if (report) arguments[n++] = "--report";
     if (report && cli->json) arguments[n++] = "--json";
+    arguments[n++] = "--";
+    for (int t = 0; tables[t]; t++) arguments[n++] = tables[t];
     cli_progress(cli, "training");
     const int status = run_python(arguments, train_script, (size_t)(train_script_end - train_script), errors);
     cli_progress_end(cli);
     read_reason(reason, errors);
-    return status ? cli_fail(cli, "%s: no model was trained on it: %s", table, reason) : CLI_DONE;
+    return status ? cli_fail(cli, "%s: no model was trained on it: %s", tables[0], reason) : CLI_DONE;
 }
 
-int tune_train(cli_state *cli, const char *table, const char *path, bool report, uint64_t seed)
+int tune_train(cli_state *cli, const char *const *tables, const char *path, bool report, uint64_t seed)
 {
     char trained[PATH];
     dcsr_model_info info;
     FILE *errors = tmpfile();
     if (!errors) return cli_fail(cli, "a temporary file cannot be made: %s", strerror(errno));
     snprintf(trained, sizeof trained, "%s.new", path ? path : "");
-    int status = train(cli, table, path ? trained : NULL, report, seed, errors);
+    int status = train(cli, tables, path ? trained : NULL, report, seed, errors);
     fclose(errors);
     if (status || !path) return status;
     if (dcsr_model_check(&info, cli->context, trained))

@@ -347,8 +347,11 @@ dcsr_status dcsr_i_view_transposed(const dcsr_i_rows **rows, dcsr_view *view);
 /* Whether the transpose exists, so that at most the twin's rows have to be resolved, as for the view
  * itself. */
 bool dcsr_i_view_transpose_is_ready(const dcsr_view *view);
-/* The tiles of a view of DCSR_LAYOUT_NUT, else NULL. */
-const struct dcsr_i_nut *dcsr_i_view_nut(const dcsr_view *view);
+/* The tiles of a view of DCSR_LAYOUT_NUT, else NULL. Those of the transpose are there once they have been made, which
+ * makes the transpose, too; the view keeps them. Errors: OUT_OF_MEMORY, on a device DEVICE; TOO_LARGE where there are
+ * far more rows or columns than entries. */
+const struct dcsr_i_nut *dcsr_i_view_nut(const dcsr_view *view, bool transposed);
+dcsr_status dcsr_i_view_make_turned_nut(dcsr_view *view);
 /* Tells the matrix's cost model that an operation has read all rows through segments once. */
 void dcsr_i_view_was_read(dcsr_view *view);
 /* What has been computed about a view and is kept with it; there is room for one of each kind. */

@@ -296,6 +296,7 @@ void dcsr_view_destroy(dcsr_view *view)
         if (view->kept[k]) view->kept[k]->drop(view->kept[k], view);
     for (int f = 0; f < DCSR_I_FORMS; f++) dcsr_i_form_release(&view->form[f]);
     dcsr_i_nut_release(view->nut);
+    dcsr_i_nut_release(view->turned_nut);
     dcsr_i_facts_release(view->facts, context);
     dcsr_i_held_version_release(view->twin);
     pthread_mutex_destroy(&view->lock);

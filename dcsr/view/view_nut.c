@@ -1,6 +1,7 @@
 /* view_nut.c: views of tiles: those of the newest version that has any are kept with the matrix, and what has not
  * changed since is taken over from them. */
 #include "dcsr/nut/nut_tiles.h"
+#include "dcsr/store/maintained_transpose.h"
 #include "dcsr/view/view_data.h"
 
 static int cache_slot(const dcsr_view *view)
@@ -86,9 +87,34 @@ dcsr_status dcsr_i_view_make_nut(dcsr_view *view)
     return DCSR_OK;
 }
 
-const dcsr_i_nut *dcsr_i_view_nut(const dcsr_view *view)
+/* Under the view's lock. */
+static dcsr_status make_turned(dcsr_i_nut **nut, dcsr_view *view)
 {
-    return view->nut;
+    dcsr_i_form *there = &view->form[DCSR_I_TRANSPOSED];
+    dcsr_i_rows rows;
+    if (!view->twin && !there->csr && !there->hold) DCSR_TRY(dcsr_i_view_transpose(view));
+    if (there->csr)
+        rows = there->csr->engine->rows_of_csr(there->csr);
+    else
+        DCSR_TRY(dcsr_i_view_twin_rows(&rows, view));
+    const dcsr_i_nut_order order = {
+        .context = view->context, .rows = &rows, .budget = dcsr_i_nut_budget_for(view->context, rows.type)};
+    return dcsr_i_nut_create(nut, &order);
+}
+
+dcsr_status dcsr_i_view_make_turned_nut(dcsr_view *view)
+{
+    dcsr_i_nut *made = NULL;
+    pthread_mutex_lock(&view->lock);
+    dcsr_status status = view->turned_nut ? DCSR_OK : make_turned(&made, view);
+    if (made) view->turned_nut = made;
+    pthread_mutex_unlock(&view->lock);
+    return status;
+}
+
+const dcsr_i_nut *dcsr_i_view_nut(const dcsr_view *view, bool transposed)
+{
+    return transposed ? view->turned_nut : view->nut;
 }
 
 dcsr_status dcsr_view_get_nut(dcsr_view *view, dcsr_nut *nut)

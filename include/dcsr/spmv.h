@@ -55,7 +55,8 @@ DCSR_API dcsr_status dcsr_spmv_on_stream(void *y, dcsr_view *A, const void *x, v
  *
  * Sums are grouped as the kernel likes; so results of floating point may differ from dcsr_spmv()'s in rounding, and
  * from one another where the number of products decides when a format is built. One kernel on one matrix and one
- * number of threads gives the same bits each time, but for those that are said to vary.
+ * number of threads gives the same bits each time, but for those that are said to vary. Which kernel it is may be
+ * decided by timing some of them, where many products are expected: name the kernel for the same bits in every run.
  *
  * Threads: a plan is used by one at a time; any number of plans may show one view. */
 
@@ -77,7 +78,9 @@ typedef struct dcsr_spmv_options {
                            all, building included */
     uint64_t
         products; /* with the plan and what it is refreshed to, about; 0: not known. Then the store is read in
-                           place until products have cost as much as a better format would */
+                           place until products have cost as much as a better format would. Where they are so
+                           many that it pays, thousands mostly, the best kernels are built and timed one after the
+                           other (unless memory or for_energy is set) */
     uint64_t
         memory; /* the most bytes that a format may take where the choice is free; 0: what the context has */
     bool

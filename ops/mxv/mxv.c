@@ -85,12 +85,16 @@ static dcsr_status choose_way(dcsr_i_mxv *x, dcsr_direction *way, uint64_t *work
 {
     const dcsr_i_rows *rows, *other = NULL;
     dcsr_direction with_rows = c->transposed ? DCSR_DIRECTION_PUSH : DCSR_DIRECTION_PULL;
-    const bool asked = c->desc && c->desc->direction, tiles = dcsr_i_mxv_find_tiles(x, c);
+    const bool asked = c->desc && c->desc->direction;
     *way = asked ? c->desc->direction : with_rows;
     *work = 0;
     DCSR_TRY(dcsr_i_view_host_rows(&rows, c->A));
+    if (*way == DCSR_DIRECTION_TILES && c->transposed && dcsr_i_view_nut(c->A, false))
+        DCSR_TRY(dcsr_i_view_make_turned_nut(c->A));
+    const bool tiles = dcsr_i_mxv_find_tiles(x, c);
     if (*way == DCSR_DIRECTION_TILES) {
-        x->rows = rows;
+        if (tiles && c->transposed) DCSR_TRY(dcsr_i_view_transposed(&other, c->A));
+        x->rows = c->transposed ? other : rows;
         return tiles ? DCSR_OK : dcsr_i_mxv_refuse_tiles(c);
     }
     const bool turned = !asked && dcsr_i_view_transpose_is_ready(c->A);
@@ -109,7 +113,8 @@ static dcsr_status choose_way(dcsr_i_mxv *x, dcsr_direction *way, uint64_t *work
         if (!c->transposed) DCSR_TRY(dcsr_i_mxv_look_up(&situation, x, c->A));
         *way = dcsr_i_mxv_decide(&situation);
     }
-    x->rows = *way == with_rows || *way == DCSR_DIRECTION_TILES ? rows : other;
+    const bool by_tiles = *way == DCSR_DIRECTION_TILES;
+    x->rows = (by_tiles ? !c->transposed : *way == with_rows) ? rows : other;
     return DCSR_OK;
 }
 

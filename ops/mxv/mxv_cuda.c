@@ -38,7 +38,7 @@ static dcsr_status accepts(bool *takes, const dcsr_i_mxv_call *call)
     uint64_t work = rows->on_device ? rows->device.stored + call->w->size + call->u->size : 0;
     /* Tiles that were asked for are where the matrix is. */
     const bool by_tiles =
-        call->desc && call->desc->direction == DCSR_DIRECTION_TILES && dcsr_i_view_nut(call->A);
+        call->desc && call->desc->direction == DCSR_DIRECTION_TILES && dcsr_i_view_nut(call->A, false);
     return dcsr_i_dispatch(takes, call->w->context, call->desc, !can,
                            by_tiles ? UINT64_MAX : DCSR_I_PRODUCT_WORK * work, vectors, 3);
 }
@@ -102,8 +102,8 @@ static dcsr_direction cheaper(const product *p)
 static const dcsr_i_nut *find_tiles(const product *p)
 {
     const dcsr_i_mxv_call *c = p->call;
-    const dcsr_i_nut *nut = dcsr_i_view_nut(c->A);
-    if (!nut || !nut->on_device || c->transposed) return NULL;
+    const dcsr_i_nut *nut = dcsr_i_view_nut(c->A, c->transposed);
+    if (!nut || !nut->on_device) return NULL;
     const size_t most = dcsr_i_cuda_describe(c->w->context->cuda)->shared_bytes;
     return dcsr_i_cuda_nut_shared_bytes(&p->x.semiring, &nut->shown) <= most ? nut : NULL;
 }
@@ -124,11 +124,13 @@ static dcsr_status choose_way(product *p)
     const dcsr_i_mxv_call *c = p->call;
     const dcsr_direction own = way_of(c), asked = c->desc ? c->desc->direction : DCSR_DIRECTION_AUTO;
     p->way = asked ? asked : own;
+    if (p->way == DCSR_DIRECTION_TILES && c->transposed && dcsr_i_view_nut(c->A, false))
+        DCSR_TRY(dcsr_i_view_make_turned_nut(c->A));
     p->tiles = find_tiles(p);
     if (!asked && dcsr_i_cuda_view_transpose_is_ready(c->A)) p->way = cheaper(p);
     if (!asked && prefers_tiles(p)) p->way = DCSR_DIRECTION_TILES;
     if (p->way == DCSR_DIRECTION_TILES && !p->tiles) return dcsr_i_mxv_refuse_tiles(c);
-    p->other = p->way != own && p->way != DCSR_DIRECTION_TILES;
+    p->other = p->way == DCSR_DIRECTION_TILES ? c->transposed : p->way != own;
     p->x.rows = dcsr_i_view_rows(c->A)->device;
     return p->other ? dcsr_i_cuda_view_transposed(&p->x.rows, c->A) : DCSR_OK;
 }

@@ -12,8 +12,8 @@ static dcsr_i_nut_kernel *const *const kernels[DCSR_TYPE_COUNT] = {
 
 bool dcsr_i_mxv_find_tiles(dcsr_i_mxv *x, const dcsr_i_mxv_call *c)
 {
-    const dcsr_i_nut *nut = dcsr_i_view_nut(c->A);
-    const bool serves = nut && !nut->on_device && !c->transposed && x->semiring->name >= 0 && !x->flipped &&
+    const dcsr_i_nut *nut = dcsr_i_view_nut(c->A, c->transposed);
+    const bool serves = nut && !nut->on_device && x->semiring->name >= 0 && !x->flipped &&
                         (!x->reads_matrix || (nut->shown.type == x->atype && x->atype == x->type)) &&
                         (!x->reads_vector || x->utype == x->type);
     x->tiles = serves ? &nut->shown : NULL;
@@ -25,8 +25,8 @@ dcsr_status dcsr_i_mxv_refuse_tiles(const dcsr_i_mxv_call *c)
     return dcsr_i_fail(
         DCSR_ERROR_INVALID_ARGUMENT,
         "%s: desc.direction is DCSR_DIRECTION_TILES, which takes a view of DCSR_LAYOUT_NUT in the "
-        "memory in which the product runs, rows of the matrix (columns in vxm only if it is "
-        "transposed), and a built-in semiring of the matrix's type; use DCSR_DIRECTION_AUTO",
+        "memory in which the product runs, and a built-in semiring of the matrix's type, in vxm with a "
+        "multiplication that commutes; use DCSR_DIRECTION_AUTO",
         c->name);
 }
 

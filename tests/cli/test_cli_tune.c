@@ -51,6 +51,32 @@ Test(cli_tune, measures_and_goes_on)
     free(text);
 }
 
+/* Two parts have each matrix once, and are trained on together. */
+Test(cli_tune, measures_parts)
+{
+    program_result r;
+    PROGRAM_JSON(r, "--json --device cpu tune --table p1.tsv --no-model --quick --matrices 9 --part 1/2");
+    PROGRAM_INTEGER(&r, "measured", 6);
+    program_free(&r);
+    PROGRAM_JSON(r, "--json --device cpu tune --table p2.tsv --no-model --quick --matrices 9 --part 2/2");
+    PROGRAM_INTEGER(&r, "measured", 3);
+    program_free(&r);
+    PROGRAM_JSON(r, "--json --device cpu tune --table p2.tsv --no-model --quick --matrices 9 --part 1/1");
+    PROGRAM_INTEGER(&r, "measured", 6);
+    PROGRAM_INTEGER(&r, "matrices", 9);
+    program_free(&r);
+    char *one = program_read_file("p1.tsv"), *all = program_read_file("p2.tsv");
+    for (char *line = strstr(one, "\nmatrix\t") + 1; (line = strchr(line, '\n')) && line[1]; line++) {
+        char name[200];
+        snprintf(name, sizeof name, "%.*s\t", (int)strcspn(line, "\t"), line);
+        cr_assert(strstr(all, name), "%s is in one part alone", name);
+    }
+    free(one), free(all);
+    PROGRAM_FAILS(2, "--part 3/2", "--device cpu tune --part 3/2");
+    PROGRAM_FAILS(2, "--part 0/2", "--device cpu tune --part 0/2");
+    PROGRAM_FAILS(2, "--part half", "--device cpu tune --part half");
+}
+
 /* The processor's counter is in a folder of the test: it stands still. */
 Test(cli_tune, measures_energy_where_it_is_told)
 {
@@ -117,7 +143,7 @@ Test(cli_tune, measures_kernels_of_a_gpu)
     char *text = program_read_file("t.tsv");
     cr_assert(strstr(text, "# device cuda\n") == text &&
               strstr(text, "# varies cusparse_csr1,cusparse_coo1\n"));
-    cr_assert(strstr(text, "\tseconds:column_tiles\t"));
+    cr_assert(strstr(text, "\tseconds:hubs\t"));
     free(text);
     if (!find_nvml(nvml)) cr_skip_test("tests/preload/nvml.c was not built beside this program");
     setenv("DCSR_NVML", nvml, 1);
@@ -204,6 +230,18 @@ Test(cli_tune, trains_a_model_that_is_used)
     const json_t *machine = json_object_get(json_object_get(r.json, "vectors"), "machine");
     cr_assert(json_number_value(json_object_get(machine, "within5")) > 0.9);
     program_free(&r);
+    /* The same matrices are known already; of another machine there is a complaint. */
+    PROGRAM_JSON(r, "--json --device cpu tune --table t.tsv --also t.tsv --no-model --matrices 0 --report");
+    PROGRAM_INTEGER(&r, "matrices", 40);
+    program_free(&r);
+    write_table("more.tsv", 45, 2);
+    PROGRAM_JSON(r,
+                 "--json --device cpu tune --table t.tsv --also more.tsv --no-model --matrices 0 --report");
+    PROGRAM_INTEGER(&r, "matrices", 45);
+    program_free(&r);
+    program_write_file("other.tsv", "# device cpu\n# machine another\n");
+    PROGRAM_FAILS(1, "other.tsv is of another machine",
+                  "--device cpu tune --table t.tsv --also other.tsv --no-model --matrices 0 --report");
     r = program_run("--device cpu tune --table t.tsv --no-model --matrices 0 --report");
     cr_assert(!r.status && strstr(r.out, "R_T") && strstr(r.out, "always csr") &&
               strstr(r.out, "energy: not measured"));

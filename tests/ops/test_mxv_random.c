@@ -281,12 +281,11 @@ static dcsr_status multiply(const product *p, dcsr_vector *w, const dcsr_vector 
                   : dcsr_mxv(w, mask, p->accum, p->semiring, view, u, &p->desc);
 }
 
-/* The same, by tiles only where these serve: of rows of the matrix, over its type. */
+/* The same, by tiles only where these serve: over the matrix's type, and where the vector comes last. */
 static void multiply_as_can_be(product *p, dcsr_vector *w, const dcsr_vector *mask, const dcsr_vector *u,
                                dcsr_view *view, dcsr_layout layout, dcsr_type type)
 {
-    const bool serve =
-        layout == DCSR_LAYOUT_NUT && !p->transposed && !p->vxm && p->semiring->add->op->ztype == type;
+    const bool serve = layout == DCSR_LAYOUT_NUT && !p->vxm && p->semiring->add->op->ztype == type;
     const dcsr_status status = multiply(p, w, mask, u, view);
     if (status == DCSR_OK) return;
     cr_assert(p->desc.direction == DCSR_DIRECTION_TILES && !serve && status == DCSR_ERROR_INVALID_ARGUMENT &&

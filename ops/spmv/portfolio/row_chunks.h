@@ -68,10 +68,11 @@ void dcsr_i_spmv_chunks_discard(dcsr_i_spmv_chunks *chunks, const dcsr_i_spmv_ma
         dcsr_i_spmv_chunks_discard(format, A);                                           \
     } /* Likewise. */
 #define DCSR_I_SPMV_CHUNKED_REFRESH(name, kernel, common)                                               \
-    static dcsr_status refresh_##name(void **format, const dcsr_i_spmv_matrix *A,                       \
+    static dcsr_status refresh_##name(void **format, bool *done, const dcsr_i_spmv_matrix *A,           \
                                       const dcsr_i_spmv_matrix *before, const dcsr_index_list *changed) \
     {                                                                                                   \
         (void)before;                                                                                   \
+        (void)done; /* always */                                                                        \
         return dcsr_i_spmv_chunks_refresh(*format, kernel, A, common, changed);                         \
     }
 #endif

@@ -32,12 +32,13 @@ dcsr_status dcsr_i_spmv_nut_build(void **format, const dcsr_i_spmv_matrix *A)
     return status;
 }
 
-dcsr_status dcsr_i_spmv_nut_refresh(void **format, const dcsr_i_spmv_matrix *A,
+dcsr_status dcsr_i_spmv_nut_refresh(void **format, bool *done, const dcsr_i_spmv_matrix *A,
                                     const dcsr_i_spmv_matrix *before, const dcsr_index_list *rows)
 {
     dcsr_i_nut_order order = order_of(A);
     dcsr_i_nut *nut, *last = *format;
     (void)before;
+    (void)done; /* always: panels whose rows have changed are made anew */
     order.last = last;
     order.changed = dcsr_i_nut_list_changed;
     order.user = rows;

@@ -2,7 +2,8 @@
  *
  * Where the caller does not say how many products there will be, the plan rents before it buys: it reads the store in
  * place until products have lost as much time to the better kernel as its format costs, so that it never spends twice
- * what would have been best. */
+ * what would have been best. Where many products are expected, the one that is chosen is tried, and then
+ * others as long as they promise more than it has kept: what is expected is off by some percent more often than not. */
 #include "ops/spmv/portfolio/portfolio.h"
 #include "dcsr/base/alloc.h"
 #include "dcsr/base/error.h"
@@ -10,6 +11,8 @@
 #include "dcsr/view/view_data.h"
 #include "ops/choice/choice.h"
 #include <dcsr/diff.h>
+#include <dcsr/vector.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +26,9 @@ struct dcsr_spmv_plan {
     const dcsr_i_spmv_kernel
         *later; /* whose format is built when `due` products have been made; NULL: none */
     uint64_t due;
-    bool named; /* the kernel was asked for by name */
+    double
+        promised; /* of the format that is built at once: a product, in products that read in place; else 0 */
+    bool named;   /* the kernel was asked for by name */
     uint64_t expected, memory;
     bool for_energy;
     dcsr_spmv_plan_info info;
@@ -117,6 +122,7 @@ static dcsr_status choose_freely(const dcsr_i_spmv_kernel **kernel, dcsr_spmv_pl
         DCSR_TRY(is_allowed(&allowed, plan, *kernel, A));
         candidates[asked].possible = false;
     } while (!allowed);
+    plan->promised = plan->expected && choice.candidate ? choice.product : 0;
     const bool waits = !plan->expected && choice.later != choice.candidate;
     plan->later = waits ? *kernel : NULL;
     plan->due = waits ? plan->info.products + (uint64_t)choice.pays_after : 0;
@@ -153,8 +159,8 @@ static dcsr_status build(dcsr_spmv_plan *plan, const dcsr_i_spmv_kernel *kernel,
     return DCSR_OK;
 }
 
-/* The format becomes that of A where rows differ. */
-static dcsr_status bring_up_to_date(dcsr_spmv_plan *plan, const dcsr_i_spmv_matrix *A)
+/* The format becomes that of A where rows differ; *done is false where it cannot, and the plan is as it was. */
+static dcsr_status bring_up_to_date(dcsr_spmv_plan *plan, bool *done, const dcsr_i_spmv_matrix *A)
 {
     const uint64_t start = dcsr_i_nanoseconds();
     dcsr_diff *diff;
@@ -163,9 +169,9 @@ static dcsr_status bring_up_to_date(dcsr_spmv_plan *plan, const dcsr_i_spmv_matr
     DCSR_TRY(dcsr_view_diff(&diff, plan->A.view, A->view));
     dcsr_status status = dcsr_diff_get_rows(diff, &changed);
     if (!status) status = plan->kernel->measure(&bytes, A);
-    if (!status) status = plan->kernel->refresh(&plan->format, A, &plan->A, &changed);
+    if (!status) status = plan->kernel->refresh(&plan->format, done, A, &plan->A, &changed);
     dcsr_diff_destroy(diff);
-    if (status) return status;
+    if (status || !*done) return status;
     plan->A = *A;
     plan->info.bytes = bytes;
     plan->info.build_seconds = 1e-9 * (double)(dcsr_i_nanoseconds() - start);
@@ -196,6 +202,136 @@ static dcsr_status build_later(dcsr_spmv_plan *plan)
     return status == DCSR_ERROR_OUT_OF_MEMORY ? DCSR_OK : status;
 }
 
+/* ---- Trials ---- */
+
+/* What a trial of kernels that are expected to be alike gains on average, in shares of a product; what one costs, in
+ * products. Of those tried, these are the best for a few thousand products (docs/SELECTION.md). */
+static const double doubt = 0.03, trial_cost = 10;
+enum { MOST_TRIALS = 3 };
+
+typedef struct trial {
+    dcsr_vector *x, *y;
+    void *x_values, *y_values; /* where the matrix is */
+    bool tried[MOST_KERNELS];
+    double in_place, least; /* seconds of a product: of the first kernel, of the plan's */
+    const char *other;      /* the best of those that the plan does not have */
+    double of_other;
+} trial;
+
+static dcsr_status make_vector(dcsr_vector **vector, void **values, const dcsr_i_spmv_matrix *A,
+                               uint64_t size)
+{
+    static const uint64_t zero;
+    DCSR_TRY(dcsr_vector_create(vector, A->context, A->vector_type, size));
+    DCSR_TRY(dcsr_vector_set_format(*vector, DCSR_VECTOR_DENSE));
+    DCSR_TRY(dcsr_vector_fill(*vector, &zero));
+    return A->rows->on_device ? dcsr_vector_get_values_on_device(*vector, values)
+                              : dcsr_vector_get_values(*vector, values);
+}
+
+/* The least time of a product, of some. */
+static dcsr_status time_kernel(double *least, const trial *t, const dcsr_i_spmv_kernel *kernel,
+                               const void *format, const dcsr_i_spmv_matrix *A)
+{
+    enum { BATCHES = 3, PRODUCTS = 2 };
+    *least = INFINITY;
+    for (int batch = 0; batch < BATCHES; batch++) {
+        double seconds;
+        DCSR_TRY(dcsr_i_spmv_time(&seconds, t->y_values, kernel, A, format, t->x_values, PRODUCTS));
+        if (seconds < *least) *least = seconds;
+    }
+    return DCSR_OK;
+}
+
+/* What is expected of the best of those that have not been tried; whether trying it will pay. */
+static dcsr_status find_next(uint32_t *next, bool *pays, const trial *t, const dcsr_spmv_plan *plan)
+{
+    dcsr_i_candidate candidates[MOST_KERNELS];
+    const uint32_t n = list_candidates(candidates, &plan->A);
+    dcsr_features features;
+    dcsr_i_choice choice;
+    for (uint32_t k = 0; k < n; k++) candidates[k].possible = candidates[k].possible && !t->tried[k];
+    DCSR_TRY(dcsr_view_get_features(&features, plan->A.view, NULL));
+    DCSR_TRY(dcsr_i_choose(&choice, plan->A.context, &features, candidates, n, (double)plan->expected,
+                           DCSR_I_BY_TIME));
+    const double saved = t->least / t->in_place - (1 - doubt) * choice.product;
+    *next = choice.candidate;
+    *pays = choice.candidate && saved * (double)plan->expected >= choice.build + trial_cost;
+    return DCSR_OK;
+}
+
+/* The plan has this kernel if its products are faster than those of its own; else it is as it was. */
+static dcsr_status try_kernel(dcsr_spmv_plan *plan, trial *t, const dcsr_i_spmv_kernel *kernel)
+{
+    double seconds;
+    void *format = NULL;
+    uint64_t bytes = 0;
+    if (kernel->measure) {
+        DCSR_TRY(kernel->measure(&bytes, &plan->A));
+        DCSR_TRY(kernel->build(&format, &plan->A));
+    }
+    const dcsr_status status = time_kernel(&seconds, t, kernel, format, &plan->A);
+    const bool better = !status && seconds < t->least;
+    const double slower = better ? t->least : seconds;
+    if (!status && (!t->other || slower < t->of_other)) {
+        t->other = (better ? plan->kernel : kernel)->told.name;
+        t->of_other = slower;
+    }
+    if (!better) {
+        if (format) kernel->discard(format, &plan->A);
+        return status;
+    }
+    drop_format(plan);
+    plan->kernel = kernel;
+    plan->format = format;
+    plan->info.bytes = bytes;
+    t->least = seconds;
+    return DCSR_OK;
+}
+
+/* Tries what has been built, and others as long as that pays. What takes longer than reading in place is dropped. */
+static dcsr_status run_trials(dcsr_spmv_plan *plan, trial *t)
+{
+    const dcsr_device device = device_of(&plan->A);
+    const dcsr_i_spmv_kernel *in_place = dcsr_i_spmv_kernel_at(device, 0), *kernel;
+    for (uint32_t k = 0; (kernel = dcsr_i_spmv_kernel_at(device, k)); k++)
+        t->tried[k] = kernel == plan->kernel;
+    DCSR_TRY(time_kernel(&t->in_place, t, in_place, NULL, &plan->A));
+    DCSR_TRY(time_kernel(&t->least, t, plan->kernel, plan->format, &plan->A));
+    for (int trials = 0; trials < MOST_TRIALS;) {
+        uint32_t next;
+        bool pays;
+        DCSR_TRY(find_next(&next, &pays, t, plan));
+        if (!pays) break;
+        t->tried[next] = true;
+        kernel = dcsr_i_spmv_kernel_at(device, next);
+        if (why_not(kernel, &plan->A)) continue;
+        DCSR_TRY(try_kernel(plan, t, kernel));
+        trials++;
+    }
+    return t->least > t->in_place ? try_kernel(plan, t, in_place) : DCSR_OK;
+}
+
+/* Without memory for trials there are none. */
+static dcsr_status try_kernels(dcsr_spmv_plan *plan)
+{
+    const uint64_t start = dcsr_i_nanoseconds();
+    trial t = {0};
+    if (plan->named || !plan->format || plan->for_energy || plan->memory ||
+        doubt * plan->promised * (double)plan->expected < 2 * trial_cost)
+        return DCSR_OK;
+    dcsr_status status = make_vector(&t.x, &t.x_values, &plan->A, plan->A.info.cols);
+    if (!status) status = make_vector(&t.y, &t.y_values, &plan->A, plan->A.info.rows);
+    if (!status) status = run_trials(plan, &t);
+    dcsr_vector_destroy(t.x);
+    dcsr_vector_destroy(t.y);
+    plan->info.build_seconds += 1e-9 * (double)(dcsr_i_nanoseconds() - start);
+    if (t.other)
+        give_reason(plan, "tried: a product took %.3g us, of %s %.3g us, in place %.3g us", 1e6 * t.least,
+                    t.other, 1e6 * t.of_other, 1e6 * t.in_place);
+    return status == DCSR_ERROR_OUT_OF_MEMORY ? DCSR_OK : status;
+}
+
 /* ---- Plans ---- */
 
 /* Of the view, which the plan shares; all zero on failure. Where a kernel will be chosen by features these come first,
@@ -218,7 +354,10 @@ static dcsr_status begin(dcsr_spmv_plan *plan, const char *name, const dcsr_i_sp
 {
     const dcsr_i_spmv_kernel *kernel;
     DCSR_TRY(plan->named ? choose_named(&kernel, plan, name, A) : choose_freely(&kernel, plan, A));
-    return build_or_read_in_place(plan, kernel, A);
+    DCSR_TRY(build_or_read_in_place(plan, kernel, A));
+    const dcsr_status status = try_kernels(plan);
+    if (status) drop_format(plan);
+    return status;
 }
 
 dcsr_status dcsr_spmv_plan_create(dcsr_spmv_plan **plan, dcsr_view *A, const dcsr_spmv_options *options)
@@ -311,8 +450,11 @@ static dcsr_status follow(dcsr_spmv_plan *plan, const dcsr_i_spmv_matrix *A)
     const bool same_shape = A->info.rows == plan->A.info.rows && A->info.cols == plan->A.info.cols;
     const char *refusal = why_not(kernel, A);
     if (plan->format && kernel->refresh && same_shape && !refusal && !A->view->shows_duplicates &&
-        !plan->A.view->shows_duplicates)
-        return bring_up_to_date(plan, A);
+        !plan->A.view->shows_duplicates) {
+        bool done = true;
+        DCSR_TRY(bring_up_to_date(plan, &done, A));
+        if (done) return DCSR_OK;
+    }
     if (refusal && plan->named)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv: kernel %s %s; take another, or auto",
                            kernel->told.name, refusal);

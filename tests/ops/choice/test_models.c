@@ -1,5 +1,6 @@
 /* test_models.c: models as scikit-learn has trained them: their predictions, the file, which one is in use, and what
  * is chosen. */
+#include <dcsr/spmv.h>
 #include "dcsr/base/alloc.h"
 #include "ops/choice/model_data.h"
 #include "tests/support/support.h"
@@ -411,5 +412,82 @@ Test(models, kernels_that_are_not_known_are_not_chosen, .init = begin, .fini = e
     cr_assert(strstr(choice.reason, none ? "no model" : "no format"));
     TEST_OK(dcsr_i_choose_crossover(&density, context, &(dcsr_features){.nnz = 9}));
     cr_assert(none == isnan(density));
+    test_close(context);
+}
+
+/* ---- Trials ---- */
+
+/* Two are expected to be alike, and better than any will be, so that the second is always tried. */
+static const char alike[] = "features nnz\nkernels segments merge coo ell\n"
+                            "forest time 1 0 1\ntree 0 1\nleaf 0 0.5 0.5 0 1 0 0.001 1 0.0011 1 0.9 1\nend\n";
+
+static uint64_t matrix_bytes(dcsr_context *context)
+{
+    dcsr_context_info info;
+    TEST_OK(dcsr_context_get_info(context, &info));
+    return info.matrix_bytes;
+}
+
+/* A plan for so many products, whose info is told and whose product is compared with that of the store in place. */
+static dcsr_status run_plan(dcsr_spmv_plan_info *info, dcsr_context *context, dcsr_view *view,
+                            const dcsr_spmv_options *options, long allocations)
+{
+    enum { SIZE = 300, PLAN = 1024 };
+    double x[SIZE], y[SIZE], expected[SIZE];
+    dcsr_spmv_plan *plan;
+    for (int j = 0; j < SIZE; j++) x[j] = j % 7;
+    dcsr_features kept; /* with the view, like what the first product makes */
+    TEST_OK(dcsr_view_get_features(&kept, view, NULL));
+    TEST_OK(dcsr_spmv(expected, view, x));
+    const uint64_t before = matrix_bytes(context);
+    dcsr_i_fail_allocations_after(allocations);
+    const dcsr_status status = dcsr_spmv_plan_create(&plan, view, options);
+    dcsr_i_fail_allocations_after(-1);
+    if (!status) {
+        TEST_OK(dcsr_spmv_plan_get_info(plan, info));
+        const uint64_t taken = matrix_bytes(context) - before;
+        cr_assert(info->bytes <= taken && taken <= info->bytes + PLAN, "%llu bytes are told, %llu taken",
+                  (unsigned long long)info->bytes, (unsigned long long)taken);
+        TEST_OK(dcsr_spmv_plan_run(y, plan, x));
+        cr_assert(!memcmp(y, expected, sizeof y)); /* of whole numbers */
+        dcsr_spmv_plan_destroy(plan);
+    }
+    cr_assert_eq(matrix_bytes(context), before);
+    return status;
+}
+
+Test(models, plans_try_what_is_expected_to_be_alike, .init = begin, .fini = end)
+{
+    dcsr_context *context = test_context(2);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, 300, 300, DCSR_POLICY_LAST);
+    char machine[128];
+    dcsr_spmv_plan_info info;
+    TEST_OK(dcsr_model_get_machine(context, machine, sizeof machine));
+    put(device_of(context), machine, alike);
+    for (uint64_t i = 0; i < 300; i++)
+        for (uint64_t k = 0; k <= i % 5; k++)
+            TEST_OK(dcsr_matrix_set(matrix, i, i * (k + 3) % 300, &(double){(double)(i + k)}));
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(run_plan(&info, context, view, &(dcsr_spmv_options){.products = 100}, -1));
+    cr_assert(!strcmp(info.kernel, "merge") && strstr(info.reason, "of 100 products"), "%s", info.reason);
+    const dcsr_spmv_options short_of_memory = {.products = 10000000, .memory = 1 << 30};
+    TEST_OK(run_plan(&info, context, view, &short_of_memory, -1));
+    cr_assert(!strcmp(info.kernel, "merge") && strstr(info.reason, "of 10000000 products"), "%s",
+              info.reason);
+    const dcsr_spmv_options many = {.products = 10000000};
+    TEST_OK(run_plan(&info, context, view, &many, -1));
+    cr_assert(strstr(info.reason, "tried: ") && info.build_seconds > 0, "%s", info.reason);
+    cr_assert(!strcmp(info.kernel, "merge") || !strcmp(info.kernel, "coo") || !strcmp(info.kernel, "ell") ||
+              !strcmp(info.kernel, "segments"));
+    /* Without memory for a trial the plan does without, or says that there is none at all. */
+    long n = 0;
+    for (bool tried = false; !tried; n++) {
+        const dcsr_status status = run_plan(&info, context, view, &many, n);
+        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
+        tried = !status && strstr(info.reason, "tried: ");
+    }
+    cr_assert(n > 3);
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(matrix);
     test_close(context);
 }

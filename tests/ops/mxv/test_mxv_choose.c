@@ -3,6 +3,7 @@
 #include "tests/support/support.h"
 #include <dcsr/mxv.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A square matrix of a million rows with 16 million entries, and a full vector. */
 static dcsr_i_mxv_situation full(void)
@@ -119,9 +120,21 @@ Test(mxv_choose, is_reported)
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "DCSR_LAYOUT_NUT",
                  dcsr_mxv(w, NULL, NULL, dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64), segments, u,
                           &(dcsr_desc){.direction = DCSR_DIRECTION_TILES}));
-    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "transposed",
-                 dcsr_mxv(w, NULL, NULL, dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64), tiles, u,
-                          &(dcsr_desc){.direction = DCSR_DIRECTION_TILES, .transpose_a = true}));
+    /* Of the transpose they are made when they are asked for, and from then on taken where the vector is full. */
+    const dcsr_direction asked[] = {DCSR_DIRECTION_PULL, DCSR_DIRECTION_TILES, DCSR_DIRECTION_AUTO};
+    uint64_t n[3];
+    double *sums[3];
+    for (int k = 0; k < 3; k++) {
+        dcsr_report report;
+        sums[k] = test_allocate(ROWS, sizeof *sums[k]);
+        TEST_OK(dcsr_vxm(w, NULL, NULL, dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64), u, tiles,
+                         &(dcsr_desc){.direction = asked[k], .replace = true, .report = &report}));
+        cr_assert_eq(report.direction, k ? DCSR_DIRECTION_TILES : DCSR_DIRECTION_PULL);
+        TEST_OK(dcsr_vector_get_entries(w, ROWS, rows, sums[k], &n[k]));
+        cr_assert(n[k] == n[0] && !memcmp(sums[k], sums[0], n[0] * sizeof *sums[0])); /* of ones */
+    }
+    for (int k = 0; k < 3; k++) free(sums[k]);
+    for (uint64_t i = 0; i < ROWS; i++) rows[i] = i;
     TEST_OK(dcsr_vector_build(u, 3, rows, values, DCSR_POLICY_LAST));
     TEST_OK(dcsr_vector_set_format(u, DCSR_VECTOR_SPARSE));
     cr_assert_neq(way_of(w, tiles, u, DCSR_DIRECTION_AUTO), DCSR_DIRECTION_TILES);

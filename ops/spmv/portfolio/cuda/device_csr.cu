@@ -24,6 +24,16 @@ __global__ void find_tiles(const uint32_t *ends, uint64_t rows, uint64_t items, 
         start[k] = (uint32_t)low;
     }
 }
+
+/* Where the rows of a list begin in the format; *differ is raised where one has another length there. */
+__global__ void find_rows(dcsr_i_cuda_walk walk, const uint32_t *offsets, uint64_t *begin, uint32_t *differ)
+{
+    for (uint64_t i = dcsr_i_cuda_first(); i < walk.count; i += dcsr_i_cuda_step()) {
+        const uint32_t row = walk.list[i];
+        begin[i] = offsets[row];
+        if (walk.offsets[i + 1] - walk.offsets[i] != offsets[row + 1] - offsets[row]) *differ = 1;
+    }
+}
 } // namespace
 
 void dcsr_i_spmv_find_tiles(dcsr_i_cuda_stream *stream, const uint32_t *ends, uint64_t rows, uint64_t items,
@@ -43,6 +53,42 @@ dcsr_status dcsr_i_spmv_csr_plan(dcsr_i_spmv_format *format, const dcsr_i_spmv_m
     format->array[2].at =
         format->value_size ? making->rows.values + making->first * format->value_size : nullptr;
     return DCSR_OK;
+}
+
+dcsr_status dcsr_i_spmv_read_flag(bool *raised, const dcsr_i_spmv_making *making, uint32_t *flag)
+{
+    uint32_t read = 0;
+    if (!flag) return DCSR_ERROR_OUT_OF_MEMORY;
+    const dcsr_status status =
+        dcsr_i_cuda_read_back(making->stream, &read, flag, sizeof read, "refreshing a format for spmv");
+    dcsr_i_cuda_free(making->stream, DCSR_I_SCRATCH, flag, 1, sizeof *flag);
+    *raised = read != 0;
+    return status;
+}
+
+dcsr_status dcsr_i_spmv_csr_refresh(bool *done, dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,
+                                    const dcsr_i_spmv_changed *changed, uint64_t)
+{
+    const dcsr_i_cuda_walk &walk = changed->walk;
+    bool differ = true;
+    *done = false;
+    if (making->contiguous || format->array[1].lent) return DCSR_OK;
+    uint64_t *begin =
+        (uint64_t *)dcsr_i_cuda_alloc(making->stream, DCSR_I_SCRATCH, walk.count, sizeof *begin);
+    uint32_t *flag =
+        begin ? (uint32_t *)dcsr_i_cuda_alloc(making->stream, DCSR_I_SCRATCH, 1, sizeof *flag) : nullptr;
+    if (flag) {
+        dcsr_i_cuda_fill(making->stream, flag, 0, sizeof *flag);
+        dcsr_i_cuda_launch(making->stream, find_rows, walk.count, walk, (const uint32_t *)format->array[0].at,
+                           begin, flag);
+    }
+    const dcsr_status status = dcsr_i_spmv_read_flag(&differ, making, flag);
+    *done = !status && !differ;
+    if (*done)
+        dcsr_i_cuda_gather(making->stream, &walk, changed->entries, begin, (uint32_t *)format->array[1].at,
+                           (char *)format->array[2].at);
+    dcsr_i_cuda_free(making->stream, DCSR_I_SCRATCH, begin, walk.count, sizeof *begin);
+    return status;
 }
 
 dcsr_status dcsr_i_spmv_csr_fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making)

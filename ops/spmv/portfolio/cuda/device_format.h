@@ -13,7 +13,7 @@
 #define DCSR_DEVICE_FORMAT_H
 
 #include "dcsr/base/cuda.h"
-#include "dcsr/store/rowtable_cuda.h"
+#include "dcsr/store/cuda/gather_cuda.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,6 +49,12 @@ typedef struct dcsr_i_spmv_making {
     const uint64_t *offsets; /* rows + 1: where each would begin if they lay one behind the other */
 } dcsr_i_spmv_making;
 
+/* Rows that have changed, on their device: the walk over their entries as they are now. */
+typedef struct dcsr_i_spmv_changed {
+    dcsr_i_cuda_walk walk;
+    uint64_t entries; /* of them, at most */
+} dcsr_i_spmv_changed;
+
 typedef struct dcsr_i_spmv_put {
     dcsr_i_cuda_stream *stream; /* failures are noted here */
     void *on;                   /* the cudaStream_t on which the product is put */
@@ -71,6 +77,10 @@ typedef struct dcsr_i_spmv_recipe {
     void (*run)(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *rows, const dcsr_i_spmv_put *put);
     uint32_t lanes; /* to a row; 0: as the recipe likes */
     bool by_column; /* has a number for each column */
+    /* Writes the rows that have changed to their places; *done becomes false, with nothing written, where these are too
+     * few or too many. `longest` is of the rows as they are now. NULL: the format is built anew. OUT_OF_MEMORY, DEVICE. */
+    dcsr_status (*refresh)(bool *done, dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,
+                           const dcsr_i_spmv_changed *changed, uint64_t longest);
 } dcsr_i_spmv_recipe;
 
 /* ---- Recipes ---- */
@@ -81,7 +91,7 @@ extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_csr; /* by the mean length */
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dynamic;
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_adaptive;     /* spmv_adaptive.cu */
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_merge;        /* spmv_merge.cu */
-extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_column_tiles; /* spmv_column_tiles.cu */
+extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hubs;         /* spmv_hubs.cu */
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_pcsr;         /* spmv_pcsr.cu */
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_ell;          /* spmv_strips.cu */
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_sellp;
@@ -111,6 +121,11 @@ static inline void dcsr_i_spmv_say(dcsr_i_spmv_format *format, int array, uint64
 /* CSR with offsets of 32 bits (device_csr.cu): arrays 0, 1 and 2 are offsets, columns and values. */
 dcsr_status dcsr_i_spmv_csr_plan(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making);
 dcsr_status dcsr_i_spmv_csr_fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making);
+/* Where rows have kept their lengths. */
+dcsr_status dcsr_i_spmv_csr_refresh(bool *done, dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,
+                                    const dcsr_i_spmv_changed *changed, uint64_t longest);
+/* Reads back a flag that kernels raise, of 4 bytes in scratch memory, and frees it. */
+dcsr_status dcsr_i_spmv_read_flag(bool *raised, const dcsr_i_spmv_making *making, uint32_t *flag);
 /* start[k] = how many of the rows weigh less than k * items, for k = 0 .. tiles; row i weighs ends[i] + i. */
 void dcsr_i_spmv_find_tiles(dcsr_i_cuda_stream *stream, const uint32_t *ends, uint64_t rows, uint64_t items,
                             uint32_t *start, uint64_t tiles);

@@ -18,15 +18,21 @@ static dcsr_i_spmv_format shape_of(const dcsr_i_spmv_matrix *A)
 
 /* ---- Making ---- */
 
+/* Its stream is NULL where there is no memory for one. */
+static dcsr_i_spmv_making making_of(const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_recipe *recipe)
+{
+    const dcsr_i_table *table = A->rows->table;
+    return (dcsr_i_spmv_making){.stream = dcsr_i_stream_borrow(A->context),
+                                .rows = A->rows->device,
+                                .contiguous = A->rows->device.offsets || (table && table->contiguous),
+                                .first = table ? table->first : 0,
+                                .lanes = recipe->lanes};
+}
+
 static dcsr_status begin(dcsr_i_spmv_making *m, uint64_t **offsets, const dcsr_i_spmv_matrix *A,
                          const dcsr_i_spmv_recipe *recipe)
 {
-    const dcsr_i_table *table = A->rows->table;
-    *m = (dcsr_i_spmv_making){.rows = A->rows->device,
-                              .contiguous = A->rows->device.offsets || (table && table->contiguous),
-                              .first = table ? table->first : 0,
-                              .lanes = recipe->lanes};
-    m->stream = dcsr_i_stream_borrow(A->context);
+    *m = making_of(A, recipe);
     if (!m->stream) return DCSR_ERROR_OUT_OF_MEMORY;
     m->offsets = m->rows.offsets;
     if (m->offsets) return DCSR_OK;
@@ -140,6 +146,52 @@ dcsr_status dcsr_i_spmv_format_build(void **format, const dcsr_i_spmv_matrix *A,
     return status;
 }
 
+/* ---- Refreshing ---- */
+
+/* The rows in device memory; *list and *offsets are to be freed. */
+static dcsr_status begin_changed(dcsr_i_spmv_changed *changed, uint32_t **list, uint64_t **offsets,
+                                 const dcsr_i_spmv_making *m, const dcsr_index_list *rows,
+                                 const dcsr_i_spmv_matrix *A)
+{
+    uint32_t *landing = dcsr_i_cuda_landing(m->stream, rows->n * sizeof *landing);
+    if (!landing) return DCSR_ERROR_OUT_OF_MEMORY;
+    *list = dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, rows->n, sizeof **list);
+    *offsets = *list ? dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, rows->n + 1, sizeof **offsets) : NULL;
+    if (!*offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    for (uint64_t i = 0; i < rows->n; i++) landing[i] = (uint32_t)rows->indices[i];
+    dcsr_i_cuda_copy(m->stream, *list, landing, rows->n * sizeof *landing);
+    DCSR_TRY(dcsr_i_cuda_wait(m->stream, "refreshing a format for spmv")); /* the landing is used again */
+    DCSR_TRY(dcsr_i_cuda_sum_lengths(m->stream, &m->rows, *list, rows->n, *offsets));
+    const uint64_t most = rows->n * A->info.max_row;
+    *changed =
+        (dcsr_i_spmv_changed){{m->rows, *list, rows->n, *offsets}, most < A->info.nnz ? most : A->info.nnz};
+    return DCSR_OK;
+}
+
+static dcsr_status refresh(void **made, bool *done, const dcsr_i_spmv_matrix *A,
+                                       const dcsr_index_list *rows, const dcsr_i_spmv_recipe *recipe)
+{
+    dcsr_i_spmv_format *format = *made;
+    dcsr_i_spmv_changed changed;
+    uint32_t *list = NULL;
+    uint64_t *offsets = NULL;
+    *done = recipe->refresh != NULL;
+    if (!*done || !rows->n) return DCSR_OK;
+    dcsr_i_spmv_making m = making_of(A, recipe);
+    if (!m.stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = begin_changed(&changed, &list, &offsets, &m, rows, A);
+    if (!status) status = recipe->refresh(done, format, &m, &changed, A->info.max_row);
+    dcsr_i_cuda_free(m.stream, DCSR_I_SCRATCH, list, rows->n, sizeof *list);
+    dcsr_i_cuda_free(m.stream, DCSR_I_SCRATCH, offsets, rows->n + 1, sizeof *offsets);
+    const dcsr_status waited = end(&m, NULL, A);
+    if (!status) status = waited;
+    if (!status && *done) {
+        format->nnz = A->info.nnz;
+        format->longest = A->info.max_row;
+    }
+    return status;
+}
+
 static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A, const void *format,
                        const dcsr_i_spmv_recipe *recipe)
 {
@@ -150,29 +202,36 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
 
 /* ---- The kernels ---- */
 
-#define KERNEL(NAME, RECIPE, SUMMARY)                                                                \
-    static const char *refuses_##NAME(const dcsr_i_spmv_matrix *A)                                   \
-    {                                                                                                \
-        return dcsr_i_spmv_format_refuses(A, &(RECIPE));                                             \
-    }                                                                                                \
-    static dcsr_status measure_##NAME(uint64_t *bytes, const dcsr_i_spmv_matrix *A)                  \
-    {                                                                                                \
-        return dcsr_i_spmv_format_measure(bytes, A, &(RECIPE));                                      \
-    }                                                                                                \
-    static dcsr_status build_##NAME(void **format, const dcsr_i_spmv_matrix *A)                      \
-    {                                                                                                \
-        return dcsr_i_spmv_format_build(format, A, &(RECIPE));                                       \
-    }                                                                                                \
-    static dcsr_status run_##NAME(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A,   \
-                                  const void *format)                                                \
-    {                                                                                                \
-        return run(product, A, format, &(RECIPE));                                                   \
-    }                                                                                                \
-    const dcsr_i_spmv_kernel dcsr_i_cuda_spmv_##NAME = {.told = {.name = #NAME, .summary = SUMMARY}, \
-                                                        .refuses = refuses_##NAME,                   \
-                                                        .measure = measure_##NAME,                   \
-                                                        .build = build_##NAME,                       \
-                                                        .run = run_##NAME,                           \
+#define KERNEL(NAME, RECIPE, SUMMARY)                                                                   \
+    static const char *refuses_##NAME(const dcsr_i_spmv_matrix *A)                                      \
+    {                                                                                                   \
+        return dcsr_i_spmv_format_refuses(A, &(RECIPE));                                                \
+    }                                                                                                   \
+    static dcsr_status measure_##NAME(uint64_t *bytes, const dcsr_i_spmv_matrix *A)                     \
+    {                                                                                                   \
+        return dcsr_i_spmv_format_measure(bytes, A, &(RECIPE));                                         \
+    }                                                                                                   \
+    static dcsr_status build_##NAME(void **format, const dcsr_i_spmv_matrix *A)                         \
+    {                                                                                                   \
+        return dcsr_i_spmv_format_build(format, A, &(RECIPE));                                          \
+    }                                                                                                   \
+    static dcsr_status refresh_##NAME(void **format, bool *done, const dcsr_i_spmv_matrix *A,           \
+                                      const dcsr_i_spmv_matrix *before, const dcsr_index_list *changed) \
+    {                                                                                                   \
+        (void)before;                                                                                   \
+        return refresh(format, done, A, changed, &(RECIPE));                         \
+    }                                                                                                   \
+    static dcsr_status run_##NAME(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A,      \
+                                  const void *format)                                                   \
+    {                                                                                                   \
+        return run(product, A, format, &(RECIPE));                                                      \
+    }                                                                                                   \
+    const dcsr_i_spmv_kernel dcsr_i_cuda_spmv_##NAME = {.told = {.name = #NAME, .summary = SUMMARY},    \
+                                                        .refuses = refuses_##NAME,                      \
+                                                        .measure = measure_##NAME,                      \
+                                                        .build = build_##NAME,                          \
+                                                        .refresh = refresh_##NAME,                      \
+                                                        .run = run_##NAME,                              \
                                                         .discard = dcsr_i_spmv_format_discard};
 
 KERNEL(csr, dcsr_i_spmv_recipe_csr, "CSR, as many lanes to each row as the mean length keeps busy")
@@ -187,8 +246,8 @@ KERNEL(csr_dynamic, dcsr_i_spmv_recipe_dynamic,
 KERNEL(csr_adaptive, dcsr_i_spmv_recipe_adaptive,
        "CSR, blocks of rows: by shared memory, by warps, or in parts")
 KERNEL(merge, dcsr_i_spmv_recipe_merge, "CSR, rows and entries shared out evenly along a merge path")
-KERNEL(column_tiles, dcsr_i_spmv_recipe_column_tiles,
-       "columns by their entries: indices of 16 bits for the first of them, and x in that order")
+KERNEL(hubs, dcsr_i_spmv_recipe_hubs,
+       "columns by their entries: the elements of x of the first of them in shared memory")
 KERNEL(pcsr, dcsr_i_spmv_recipe_pcsr, "CSR, all products first, then their sums by way of shared memory")
 KERNEL(ell, dcsr_i_spmv_recipe_ell, "all rows padded to the longest, column by column")
 KERNEL(sellp, dcsr_i_spmv_recipe_sellp, "slices of 32 rows, each padded to its longest (SELL-P)")

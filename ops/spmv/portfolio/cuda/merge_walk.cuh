@@ -1,5 +1,4 @@
-/* merge_walk.cuh: products along a merge path (Merrill and Garland, SC 2016), for merge and column_tiles (internal; for
- * .cu files here).
+/* merge_walk.cuh: products along a merge path (Merrill and Garland, SC 2016), for merge (internal; for .cu files here).
  *
  * The ends of rows and the entries are merged into one list, in which the end of a row comes behind its entries; tiles
  * of the list are of equal work, whatever the lengths of rows. Which rows a tile begins with is found once, when the
@@ -27,10 +26,10 @@ constexpr uint32_t THREADS = 128, ITEMS = 7;
 #endif
 constexpr uint32_t TILE = THREADS * ITEMS;
 
-/* A CSR, and the tiles of its merge path. Column may be a narrower type. */
-template <class Column> struct path {
+/* A CSR, and the tiles of its merge path. */
+struct path {
     const uint32_t *offsets;
-    const Column *columns;
+    const uint32_t *columns;
     uint64_t rows, entries;
     const uint32_t *start; /* tiles + 1: the row that each begins with */
 
@@ -84,16 +83,9 @@ DCSR_CUDA_INLINE uint32_t rows_before(const uint32_t *ends, uint32_t rows, uint3
     return low;
 }
 
-/* Writes the sum of a row, or adds it to what is there. */
-template <class Kind, bool ADDS>
-DCSR_CUDA_INLINE void put_sum(typename Kind::element *y, uint64_t row, typename Kind::sum sum)
-{
-    y[row] = ADDS ? (typename Kind::element)(y[row] + sum) : Kind::result(sum);
-}
-
 /* Columns are those of the path, not of `a`. */
-template <class Kind, class Column, bool ADDS>
-__global__ void __launch_bounds__(THREADS) walk(product<Kind> a, path<Column> p, typename Kind::sum *carry)
+template <class Kind>
+__global__ void __launch_bounds__(THREADS) walk(product<Kind> a, path p, typename Kind::sum *carry)
 {
     typedef typename Kind::sum sum_type;
     SIMT_SHARED(uint32_t, ends, TILE + 1);
@@ -123,13 +115,13 @@ __global__ void __launch_bounds__(THREADS) walk(product<Kind> a, path<Column> p,
                 head = row;
                 of_head = sum;
             } else {
-                put_sum<Kind, ADDS>(a.y, first + row, sum);
+                a.y[first + row] = Kind::result(sum);
             }
             sum = 0;
             row++;
         }
         const sum_type before = carried(head != UINT32_MAX, sum, &all);
-        if (head != UINT32_MAX) put_sum<Kind, ADDS>(a.y, first + head, before + of_head);
+        if (head != UINT32_MAX) a.y[first + head] = Kind::result(before + of_head);
         if (threadIdx.x == 0) carry[k] = all;
     }
 }
@@ -140,10 +132,10 @@ struct row_after {
 };
 
 /* Puts both kernels. `carry` has a place for each tile. */
-template <bool ADDS, class Kind, class Column>
-void put(const dcsr_i_spmv_put *put, const product<Kind> &a, const path<Column> &p, typename Kind::sum *carry)
+template <class Kind>
+void put(const dcsr_i_spmv_put *put, const product<Kind> &a, const path &p, typename Kind::sum *carry)
 {
-    put_blocks(put, walk<Kind, Column, ADDS>, p.tiles(), (int)THREADS, a, p, carry);
+    put_blocks(put, walk<Kind>, p.tiles(), (int)THREADS, a, p, carry);
     put_threads(put, add_carries<Kind, row_after>, p.tiles() * 32, a.y, p.rows, carry, p.tiles(),
                 row_after{p.start});
 }

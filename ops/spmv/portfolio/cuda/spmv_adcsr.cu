@@ -258,4 +258,4 @@ void run(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *rows, const d
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_adcsr = {nullptr, nullptr, plan, fill, run, 0, false};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_adcsr = {nullptr, nullptr, plan, fill, run, 0, false, nullptr};

@@ -404,4 +404,4 @@ void run(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *, const dcsr_
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dictionary = {nullptr, unfit, plan, fill, run, 0, false};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dictionary = {nullptr, unfit, plan, fill, run, 0, false, nullptr};

@@ -29,13 +29,14 @@ void run(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *, const dcsr_
 {
     with_kind(format->type, [=](auto kind) {
         typedef decltype(kind) Kind;
-        const merge_path::path<uint32_t> path = {array_of<const uint32_t>(format, 0),
-                                                 array_of<const uint32_t>(format, 1), format->rows,
-                                                 format->nnz, array_of<const uint32_t>(format, START)};
-        merge_path::put<false>(put, product_of<Kind>(put, format, 1, 2), path,
-                               array_of<typename Kind::sum>(format, CARRY));
+        const merge_path::path path = {array_of<const uint32_t>(format, 0),
+                                       array_of<const uint32_t>(format, 1), format->rows, format->nnz,
+                                       array_of<const uint32_t>(format, START)};
+        merge_path::put(put, product_of<Kind>(put, format, 1, 2), path,
+                        array_of<typename Kind::sum>(format, CARRY));
     });
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_merge = {nullptr, nullptr, plan, fill, run, 0, false};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_merge = {nullptr, nullptr, plan,  fill,
+                                                     run,     0,       false, dcsr_i_spmv_csr_refresh};

@@ -13,6 +13,7 @@
  * for the list. */
 #include "ops/spmv/portfolio/cuda/device_format.cuh"
 #include "dcsr/device/prim_cuda.h"
+#include "dcsr/device/reduce.cuh"
 #include "dcsr/store/cuda/balanced_walk.cuh"
 
 namespace
@@ -64,7 +65,8 @@ template <class V> __global__ void DCSR_CUDA_WALK_BOUNDS move_entries(dcsr_i_cud
             return moved_entry<V>{walk.rows.columns[source.place], from ? from[source.place] : V()};
         },
         [&](const dcsr_i_cuda_entry &entry, const moved_entry<V> &moved) {
-            const uint64_t row = entry.i, p = entry.e - walk.offsets[row], slice = row / SLICE;
+            const uint64_t row = dcsr_i_cuda_row_of(walk, entry.i), p = entry.e - walk.offsets[entry.i],
+                           slice = row / SLICE;
             if (p < to.strip.width_of(slice)) {
                 const uint64_t at = to.strip.begin(slice) + p * SLICE + row % SLICE;
                 to.columns[at] = moved.column;
@@ -150,9 +152,9 @@ strips strips_of(const dcsr_i_spmv_format *format)
 }
 
 template <class V>
-void move_all(const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m, const uint64_t *before)
+void move_walk(const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m, const dcsr_i_cuda_walk &walk,
+               uint64_t entries, const uint64_t *before)
 {
-    const dcsr_i_cuda_walk walk = {m->rows, nullptr, f->rows, m->offsets};
     const places<V> to = {strips_of(f),
                           array_of<uint32_t>(f, COLUMNS),
                           array_of<V>(f, VALUES),
@@ -160,7 +162,7 @@ void move_all(const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m, const ui
                           array_of<uint32_t>(f, LIST_COLUMNS),
                           array_of<V>(f, LIST_VALUES),
                           before};
-    dcsr_i_cuda_launch_walk(m->stream, move_entries<V>, f->nnz, f->rows, walk, to);
+    dcsr_i_cuda_launch_walk(m->stream, move_entries<V>, entries, walk.count, walk, to);
 }
 
 dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
@@ -179,12 +181,59 @@ dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
     }
     dcsr_i_cuda_fill(m->stream, format->array[COLUMNS].at, 0xff,
                      format->array[COLUMNS].count * sizeof(uint32_t));
+    const dcsr_i_cuda_walk walk = {m->rows, nullptr, format->rows, m->offsets};
     if (format->value_size == sizeof(uint64_t))
-        move_all<uint64_t>(format, m, before);
+        move_walk<uint64_t>(format, m, walk, format->nnz, before);
     else /* also a pattern, whose values are NULL */
-        move_all<uint32_t>(format, m, before);
+        move_walk<uint32_t>(format, m, walk, format->nnz, before);
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, starts, slices + 1, sizeof *starts);
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, before, format->rows + 1, sizeof *before);
+    return DCSR_OK;
+}
+
+/* Raises *differ where the slice of a row that has changed is as wide no more. */
+__global__ void compare_widths(dcsr_i_cuda_walk walk, uint64_t rows, strips strip, uint32_t *differ)
+{
+    for (uint64_t i = dcsr_i_cuda_first_warp(); i < walk.count; i += dcsr_i_cuda_warp_step()) {
+        const uint64_t slice = walk.list[i] / SLICE, row = slice * SLICE + dcsr_i_cuda_lane();
+        const uint64_t width = dcsr_i_cuda_warp_max(row < rows ? dcsr_i_cuda_length(walk.rows, row) : 0);
+        if (dcsr_i_cuda_lane() == 0 && width != strip.width_of(slice)) *differ = 1;
+    }
+}
+
+/* The places behind the ends of rows that have changed have no column. */
+__global__ void clear_ends(dcsr_i_cuda_walk walk, strips strip, uint32_t *columns)
+{
+    for (uint64_t i = dcsr_i_cuda_first(); i < walk.count; i += dcsr_i_cuda_step()) {
+        const uint64_t row = walk.list[i], slice = row / SLICE;
+        for (uint64_t p = walk.offsets[i + 1] - walk.offsets[i]; p < strip.width_of(slice); p++)
+            columns[strip.begin(slice) + p * SLICE + row % SLICE] = NO_COLUMN;
+    }
+}
+
+/* Where no slice has another width: of ell all have that of the longest row. */
+dcsr_status refresh(bool *done, dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m,
+                    const dcsr_i_spmv_changed *changed, uint64_t longest)
+{
+    const dcsr_i_cuda_walk &walk = changed->walk;
+    bool differ = longest != f->width;
+    if (f->array[START].size) {
+        uint32_t *flag = (uint32_t *)dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, 1, sizeof *flag);
+        if (flag) {
+            dcsr_i_cuda_fill(m->stream, flag, 0, sizeof *flag);
+            dcsr_i_cuda_launch_warps(m->stream, compare_widths, walk.count, walk, f->rows, strips_of(f),
+                                     flag);
+        }
+        const dcsr_status status = dcsr_i_spmv_read_flag(&differ, m, flag);
+        if (status) return status;
+    }
+    *done = !differ;
+    if (differ) return DCSR_OK;
+    dcsr_i_cuda_launch(m->stream, clear_ends, walk.count, walk, strips_of(f), array_of<uint32_t>(f, COLUMNS));
+    if (f->value_size == sizeof(uint64_t))
+        move_walk<uint64_t>(f, m, walk, changed->entries, nullptr);
+    else
+        move_walk<uint32_t>(f, m, walk, changed->entries, nullptr);
     return DCSR_OK;
 }
 
@@ -279,7 +328,9 @@ void run(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *, const dcsr_
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_ell = {ell_refuses, nullptr, plan_ell, fill, run, 0, false};
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_sellp = {nullptr, nullptr, plan_sellp, fill, run, 0, false};
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hyb = {nullptr, nullptr, plan_hyb, fill, run, 0, false};
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_coo = {nullptr, nullptr, plan_coo, fill, run, 0, false};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_ell = {ell_refuses, nullptr, plan_ell, fill,
+                                                   run,         0,       false,    refresh};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_sellp = {nullptr, nullptr, plan_sellp, fill,
+                                                     run,     0,       false,      refresh};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hyb = {nullptr, nullptr, plan_hyb, fill, run, 0, false, nullptr};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_coo = {nullptr, nullptr, plan_coo, fill, run, 0, false, nullptr};
