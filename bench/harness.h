@@ -39,11 +39,11 @@ typedef struct bench {
     bench_pages pages;
     dcsr_device device;
     const char *data, *only; /* a folder of matrices to measure; what is in the names of what is; or NULL */
-    double limit;          /* seconds after which nothing more is begun */
-    dcsr_context *context; /* of `threads` threads, on the device asked for */
-    dcsr_context *host;    /* on the cpu, where inputs are made; the same one if that was asked for */
-    bool gpu;              /* the context is on a GPU */
-    bench_gpu_rates rates; /* of that GPU */
+    double limit;            /* seconds after which nothing more is begun */
+    dcsr_context *context;   /* of `threads` threads, on the device asked for */
+    dcsr_context *host;      /* on the cpu, where inputs are made; the same one if that was asked for */
+    bool gpu;                /* the context is on a GPU */
+    bench_gpu_rates rates;   /* of that GPU */
     const char *json_path;
     void *document; /* the JSON document so far */
     double started, sampled;

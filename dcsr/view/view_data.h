@@ -32,10 +32,10 @@ struct dcsr_view {
         *twin; /* of the transpose that the matrix maintains, what belongs to the version; or NULL */
     /* Known without the lock: columns ascend strictly in all rows. */
     atomic_bool ascends;
-    struct dcsr_i_nut *nut; /* the tiles of a view of DCSR_LAYOUT_NUT, else NULL */
-    pthread_mutex_t lock;   /* for what is made when it is asked for: */
+    struct dcsr_i_nut *nut;                /* the tiles of a view of DCSR_LAYOUT_NUT, else NULL */
+    pthread_mutex_t lock;                  /* for what is made when it is asked for: */
     struct dcsr_i_nut *_Atomic turned_nut; /* the tiles of the transpose */
-    dcsr_i_facts *facts;    /* counted */
+    dcsr_i_facts *facts;                   /* counted */
     dcsr_i_attachment *kept[DCSR_I_KEPT];
     /* The forms of what the view shows, by the flags above. form[0] is there from the beginning: segments of a
      * hold, or CSR. Transposed: what is made where the context's memory is (view_transpose.c), a CSC, which

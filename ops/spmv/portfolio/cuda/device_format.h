@@ -78,7 +78,8 @@ typedef struct dcsr_i_spmv_recipe {
     uint32_t lanes; /* to a row; 0: as the recipe likes */
     bool by_column; /* has a number for each column */
     /* Writes the rows that have changed to their places; *done becomes false, with nothing written, where these are too
-     * few or too many. `longest` is of the rows as they are now. NULL: the format is built anew. OUT_OF_MEMORY, DEVICE. */
+     * few or too many. `longest` is of the rows as they are now. NULL: the format is built anew. OUT_OF_MEMORY,
+     * DEVICE. */
     dcsr_status (*refresh)(bool *done, dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,
                            const dcsr_i_spmv_changed *changed, uint64_t longest);
 } dcsr_i_spmv_recipe;
@@ -89,11 +90,11 @@ extern const dcsr_i_spmv_recipe
     dcsr_i_spmv_recipe_lanes[6];                        /* spmv_csr_lanes.cu: 1, 2, 4 ... 32 lanes to a row */
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_csr; /* by the mean length */
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dynamic;
-extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_adaptive;     /* spmv_adaptive.cu */
-extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_merge;        /* spmv_merge.cu */
-extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hubs;         /* spmv_hubs.cu */
-extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_pcsr;         /* spmv_pcsr.cu */
-extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_ell;          /* spmv_strips.cu */
+extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_adaptive; /* spmv_adaptive.cu */
+extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_merge;    /* spmv_merge.cu */
+extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hubs;     /* spmv_hubs.cu */
+extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_pcsr;     /* spmv_pcsr.cu */
+extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_ell;      /* spmv_strips.cu */
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_sellp;
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hyb;
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_coo;

@@ -168,8 +168,8 @@ static dcsr_status begin_changed(dcsr_i_spmv_changed *changed, uint32_t **list, 
     return DCSR_OK;
 }
 
-static dcsr_status refresh(void **made, bool *done, const dcsr_i_spmv_matrix *A,
-                                       const dcsr_index_list *rows, const dcsr_i_spmv_recipe *recipe)
+static dcsr_status refresh(void **made, bool *done, const dcsr_i_spmv_matrix *A, const dcsr_index_list *rows,
+                           const dcsr_i_spmv_recipe *recipe)
 {
     dcsr_i_spmv_format *format = *made;
     dcsr_i_spmv_changed changed;
@@ -219,7 +219,7 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
                                       const dcsr_i_spmv_matrix *before, const dcsr_index_list *changed) \
     {                                                                                                   \
         (void)before;                                                                                   \
-        return refresh(format, done, A, changed, &(RECIPE));                         \
+        return refresh(format, done, A, changed, &(RECIPE));                                            \
     }                                                                                                   \
     static dcsr_status run_##NAME(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A,      \
                                   const void *format)                                                   \
