@@ -163,7 +163,11 @@ DCSR_CUDA_INLINE void dcsr_i_cuda_meet(unsigned *arrived, unsigned meeting)
     if (threadIdx.x == 0) {
         __threadfence();
         atomicAdd(arrived, 1u);
+#ifdef DCSR_SIMT /* ThreadSanitizer takes a volatile read for a plain one */
+        while (static_cast<int>(atomicAdd(arrived, 0u) - meeting * gridDim.x) < 0) __nanosleep(0);
+#else
         while (static_cast<int>(*(volatile unsigned *)arrived - meeting * gridDim.x) < 0) __nanosleep(0);
+#endif
         __threadfence();
     }
     __syncthreads();

@@ -233,7 +233,7 @@ template <bool FENCED> __global__ void take_on(unsigned *numbers, unsigned *arri
         if (threadIdx.x == 0) {
             if (FENCED) __threadfence();
             atomicAdd(arrived, 1u);
-            while (*(volatile unsigned *)arrived < (round + 1) * gridDim.x) __nanosleep(0);
+            while (atomicAdd(arrived, 0u) < (round + 1) * gridDim.x) __nanosleep(0);
             if (FENCED) __threadfence();
         }
         __syncthreads();
