@@ -194,7 +194,7 @@ dcsr_i_row_page *dcsr_i_result_page(dcsr_i_result *result, dcsr_i_result_thread 
 }
 
 /* The page that comes next will be written. */
-static void prefetch(const dcsr_i_row_page *page)
+DCSR_I_PREFETCH void prefetch(const dcsr_i_row_page *page)
 {
     enum { LINE = 64 };
     const char *segments = (const char *)page->segment[0];

@@ -34,6 +34,9 @@
 #include <dcsr/view.h>
 #include <string.h>
 
+/* Of functions that only prefetch: gcc takes a call of one for a call without effect, unless it is inlined by force. */
+#define DCSR_I_PREFETCH static inline __attribute__((always_inline))
+
 enum {
     DCSR_I_PAGE_ROWS = 64,
     DCSR_I_PAGE_SHIFT = 6,

@@ -2,17 +2,12 @@
  *
  * Rows that are walked in an order of their own, as the elements of a list come, cost a miss for each step of
  * the way: the row's page, its place, its entries. So each is taken some rows ahead, while the steps of other
- * rows are under way.
- *
- * The functions are inlined by force: gcc takes a call of one that only prefetches for a call without effect.
- */
+ * rows are under way. */
 #ifndef DCSR_ROW_PREFETCH_H
 #define DCSR_ROW_PREFETCH_H
 
 #include "dcsr/store/rowtable.h"
 #include <stddef.h>
-
-#define DCSR_I_PREFETCH static inline __attribute__((always_inline))
 
 /* The steps; the next needs what the one before has asked for. */
 enum { DCSR_I_STEP_PAGE, DCSR_I_STEP_PLACE, DCSR_I_STEP_ENTRIES, DCSR_I_STEPS };

@@ -24,7 +24,7 @@ typedef struct search {
     uint64_t place; /* where it is; UINT64_MAX: nowhere */
 } search;
 
-static inline void fetch(const uint32_t *columns, uint64_t n)
+DCSR_I_PREFETCH void fetch(const uint32_t *columns, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i += LINE) __builtin_prefetch(columns + i);
     __builtin_prefetch(columns + n - 1);
@@ -116,7 +116,7 @@ static void search_all(const dcsr_i_batch *b, search *s, int n)
 }
 
 /* Asks for what a page says of the rows of a group. */
-static void fetch_page(const dcsr_i_batch *b, const dcsr_i_group *g)
+DCSR_I_PREFETCH void fetch_page(const dcsr_i_batch *b, const dcsr_i_group *g)
 {
     const dcsr_i_row_page *page = g->old;
     if (!page) return;
@@ -127,7 +127,7 @@ static void fetch_page(const dcsr_i_batch *b, const dcsr_i_group *g)
 }
 
 /* Asks for what says where the rows of a group are that are looked into. */
-static void fetch_begins(const dcsr_i_batch *b, const dcsr_i_group *g)
+DCSR_I_PREFETCH void fetch_begins(const dcsr_i_batch *b, const dcsr_i_group *g)
 {
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
         const unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));

@@ -479,7 +479,7 @@ static void share_old(const dcsr_i_batch *b, dcsr_i_group *g)
 
 /* Rows are merged one by one, but asked for ahead: the lines of both pages that say where a row is, and will be; and
  * somewhat later, when those have come, the row. */
-static inline void fetch_pages(const dcsr_i_batch *b, const dcsr_i_group *g)
+DCSR_I_PREFETCH void fetch_pages(const dcsr_i_batch *b, const dcsr_i_group *g)
 {
     if (g->stays || g->whole) return;
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
@@ -492,7 +492,7 @@ static inline void fetch_pages(const dcsr_i_batch *b, const dcsr_i_group *g)
     }
 }
 
-static inline void fetch_rows(const dcsr_i_batch *b, const dcsr_i_group *g)
+DCSR_I_PREFETCH void fetch_rows(const dcsr_i_batch *b, const dcsr_i_group *g)
 {
     enum { LINE = 16, MOST = 128 };
     const uint32_t *columns = b->matrix->arena.columns;

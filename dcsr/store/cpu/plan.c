@@ -160,7 +160,7 @@ static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *
 
 /* The pages of a small batch lie anywhere and each is used for a row or two, so planning is bound by the
  * latency of memory: pages are fetched well ahead, and what they point to a little later. */
-static inline void fetch_ahead(const dcsr_i_batch *b, uint64_t g)
+DCSR_I_PREFETCH void fetch_ahead(const dcsr_i_batch *b, uint64_t g)
 {
     if (g + DCSR_I_PAGES_AHEAD < b->group_count) {
         const char *page = (const char *)b->groups[g + DCSR_I_PAGES_AHEAD].old;

@@ -100,14 +100,14 @@ static void scatter_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver 
     sum->stored += n;
 }
 
-static inline void fetch_tail(const dcsr_i_batch *b, uint64_t tail)
+DCSR_I_PREFETCH void fetch_tail(const dcsr_i_batch *b, uint64_t tail)
 {
     __builtin_prefetch(b->matrix->arena.columns + tail, 1);
     if (b->matrix->value_size) __builtin_prefetch(b->matrix->arena.values + tail * b->matrix->value_size, 1);
 }
 
 /* Asks for the ends of the rows of a group: of those that are looked through, for some lines. */
-static inline void fetch_ends(const dcsr_i_batch *b, const dcsr_i_group *g)
+DCSR_I_PREFETCH void fetch_ends(const dcsr_i_batch *b, const dcsr_i_group *g)
 {
     enum { LINE = 16, LINES = 4 };
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {

@@ -422,7 +422,7 @@ static unsigned first_row_in(uint64_t page, uint64_t row)
 }
 
 /* Asks for what is behind the lengths of a page some pages ahead, where it is of the same directory. */
-static void prefetch_behind(const dcsr_i_table *table, uint64_t p)
+DCSR_I_PREFETCH void prefetch_behind(const dcsr_i_table *table, uint64_t p)
 {
     enum { AHEAD = 16 };
     const dcsr_i_directory *directory = dcsr_i_directory_of(table, p);
