@@ -84,6 +84,8 @@ static __global__ void add_up(walk w, uint32_t blocks, bool begins)
     now->all = !w.adaptive || quiet || count % w.full == 0;
 }
 
+/* Sums of thousands of terms are compensated (Kahan 1965): if terms are alike, as those of a star are, each addition is
+ * rounded in the same direction, and a change of the last bit of all terms moves the sum by more than a tolerance. */
 static __global__ void pull_hubs(walk w)
 {
     if (w.now->done) return;
@@ -91,9 +93,12 @@ static __global__ void pull_hubs(walk w)
     for (uint64_t h = dcsr_i_cuda_first_block(); h < w.now->hubs; h += dcsr_i_cuda_block_step()) {
         const uint32_t v = w.hub[h];
         const uint64_t end = w.in.offsets[v + 1];
-        double sum = 0;
-        for (uint64_t e = w.in.offsets[v] + threadIdx.x; e < end; e += blockDim.x)
-            sum += handed[w.in.columns[e]];
+        double sum = 0, excess = 0; /* what rounding has added */
+        for (uint64_t e = w.in.offsets[v] + threadIdx.x; e < end; e += blockDim.x) {
+            const double term = handed[w.in.columns[e]] - excess, more = sum + term;
+            excess = (more - sum) - term;
+            sum = more;
+        }
         sum = dcsr_i_cuda_block_sum(sum);
         if (threadIdx.x == 0) w.pulled[v] = sum;
     }
