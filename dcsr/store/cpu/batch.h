@@ -22,6 +22,7 @@ typedef struct dcsr_i_group {
     bool whole;             /* merging: all rows of the page move, one behind the other */
     bool stays;             /* merging: nothing of the page changes any more; then `fresh` has no content */
     bool shifted;           /* ... but some rows have been, where they are */
+    uint64_t born;          /* then: the version of the old page before */
 } dcsr_i_group;
 
 /* How a row that is kept resolved takes up its entries: it is as if they had come already; they are merged into

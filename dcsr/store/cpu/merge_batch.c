@@ -269,20 +269,24 @@ static bool plan_rows(const dcsr_i_batch *b, dcsr_i_group *g)
 }
 
 /* Changes the rows that are to be where they are; returns how many entries more there are. */
-static uint64_t shift_rows(const dcsr_i_batch *b, const dcsr_i_group *g)
+static uint64_t shift_rows(const dcsr_i_batch *b, dcsr_i_group *g)
 {
     dcsr_i_row_page *page = (dcsr_i_row_page *)g->old;
     uint64_t more = 0;
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries)
         if (b->growth[i].way == DCSR_I_SHIFT) more += dcsr_i_shift_row(b, page, i);
+    g->born = page->born;
     page->born = b->version;
     return more;
 }
 
 void dcsr_i_unshift_rows(const dcsr_i_batch *b, const dcsr_i_group *g)
 {
-    for (uint64_t i = g->first; g->shifted && i < g->end; i += b->growth[i].entries)
-        if (b->growth[i].way == DCSR_I_SHIFT) dcsr_i_unshift_row(b, (dcsr_i_row_page *)g->old, i);
+    dcsr_i_row_page *page = (dcsr_i_row_page *)g->old;
+    if (!g->shifted) return;
+    for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries)
+        if (b->growth[i].way == DCSR_I_SHIFT) dcsr_i_unshift_row(b, page, i);
+    page->born = g->born; /* else the next batch would take it for a page of its own */
 }
 
 dcsr_status dcsr_i_plan_merging(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *stored)
