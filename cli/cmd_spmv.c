@@ -18,7 +18,8 @@ static const struct argp_option options[] = {
     {"kernel", KEY_KERNEL,
      "auto|list|segments|csr|shifts|sell|ell|hyb|column_tiles|dictionary|merge|coo|nut|csr_scalar|csr_"
      "vector2|"
-     "csr_vector4|csr_vector8|csr_vector16|csr_vector32|csr_dynamic|csr_adaptive|pcsr|sellp|adcsr|cusparse_"
+     "csr_vector4|csr_vector8|csr_vector16|csr_vector32|csr_dynamic|csr_adaptive|pcsr|sellp|adcsr|hubs|"
+     "cusparse_"
      "csr1|"
      "cusparse_csr2|cusparse_coo1|cusparse_coo2",
      0,

@@ -144,7 +144,8 @@ static const char *sample(const char *value, char room[40])
                                              {"TIME", "10s"},      {"CHAR", ";"},
                                              {"R,C", "2,3"},       {"LENGTH", "100"},
                                              {"SYMBOL", "S"},      {"X", "0.5"},
-                                             {"V,...", "0,2"},     {"WHAT,...", "cc,bfs"}};
+                                             {"V,...", "0,2"},     {"WHAT,...", "cc,bfs"},
+                                             {"K/N", "1/2"}};
     if (strchr(value, '|')) {
         snprintf(room, 40, "%.*s", (int)strcspn(value, "|"), value);
         return room;
