@@ -86,6 +86,17 @@ static __global__ void add_up(walk w, uint32_t blocks, bool begins)
 
 /* Sums of thousands of terms are compensated (Kahan 1965): if terms are alike, as those of a star are, each addition is
  * rounded in the same direction, and a change of the last bit of all terms moves the sum by more than a tolerance. */
+struct compensated {
+    double sum, excess; /* what rounding has added */
+};
+
+DCSR_CUDA_INLINE void add(compensated *to, double value)
+{
+    const double term = value - to->excess, more = to->sum + term;
+    to->excess = (more - to->sum) - term;
+    to->sum = more;
+}
+
 static __global__ void pull_hubs(walk w)
 {
     if (w.now->done) return;
@@ -93,13 +104,10 @@ static __global__ void pull_hubs(walk w)
     for (uint64_t h = dcsr_i_cuda_first_block(); h < w.now->hubs; h += dcsr_i_cuda_block_step()) {
         const uint32_t v = w.hub[h];
         const uint64_t end = w.in.offsets[v + 1];
-        double sum = 0, excess = 0; /* what rounding has added */
-        for (uint64_t e = w.in.offsets[v] + threadIdx.x; e < end; e += blockDim.x) {
-            const double term = handed[w.in.columns[e]] - excess, more = sum + term;
-            excess = (more - sum) - term;
-            sum = more;
-        }
-        sum = dcsr_i_cuda_block_sum(sum);
+        compensated own = {};
+        for (uint64_t e = w.in.offsets[v] + threadIdx.x; e < end; e += blockDim.x)
+            add(&own, handed[w.in.columns[e]]);
+        const double sum = dcsr_i_cuda_block_sum(own.sum);
         if (threadIdx.x == 0) w.pulled[v] = sum;
     }
 }
@@ -120,9 +128,10 @@ template <unsigned LANES> static __global__ void __launch_bounds__(THREADS) pull
         const uint64_t v = first + dcsr_i_cuda_lane() / LANES;
         const bool here = v < w.in.rows, moves = here && (all || !w.settled[v]);
         const uint64_t begin = moves ? w.in.offsets[v] : 0, end = moves ? w.in.offsets[v + 1] : 0;
-        double sum = 0;
+        compensated own = {};
         if (end - begin < HUB)
-            for (uint64_t e = begin + lane; e < end; e += LANES) sum += handed[w.in.columns[e]];
+            for (uint64_t e = begin + lane; e < end; e += LANES) add(&own, handed[w.in.columns[e]]);
+        double sum = own.sum;
         for (unsigned distance = LANES / 2; distance; distance /= 2)
             sum += __shfl_xor_sync(DCSR_CUDA_ALL_LANES, sum, distance);
         if (lane || !here) continue;
