@@ -159,15 +159,16 @@ static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *
 }
 
 /* The pages of a small batch lie anywhere and each is used for a row or two, so planning is bound by the
- * latency of memory: pages are fetched well ahead, and what they point to a little later. */
-DCSR_I_PREFETCH void fetch_ahead(const dcsr_i_batch *b, uint64_t g)
+ * latency of memory: pages are fetched well ahead, and what they point to a little later; not of groups from `end` on,
+ * which another thread may be changing in place. */
+DCSR_I_PREFETCH void fetch_ahead(const dcsr_i_batch *b, uint64_t g, uint64_t end)
 {
     if (g + DCSR_I_PAGES_AHEAD < b->group_count) {
         const char *page = (const char *)b->groups[g + DCSR_I_PAGES_AHEAD].old;
         for (size_t line = 0; page && line < sizeof(dcsr_i_row_page) + 64; line += 64)
             __builtin_prefetch(page + line);
     }
-    if (g + DCSR_I_SEGMENTS_AHEAD < b->group_count) {
+    if (g + DCSR_I_SEGMENTS_AHEAD < end) {
         const dcsr_i_group *soon = &b->groups[g + DCSR_I_SEGMENTS_AHEAD];
         const dcsr_i_row_page *page = soon->old;
         for (uint64_t i = soon->first; page && i < soon->end && i < soon->first + DCSR_I_ENTRIES_AHEAD; i++) {
@@ -190,7 +191,7 @@ static dcsr_status plan_groups(const dcsr_i_batch *b, uint64_t first, uint64_t e
     for (uint64_t g = first; g < end; g++) {
         b->groups[g].stays = !found;
         if (!found) continue;
-        if (!b->merges) fetch_ahead(b, g);
+        if (!b->merges) fetch_ahead(b, g, end);
         dcsr_status here = plan_group(b, &b->groups[g], longest, stored);
         if (status == DCSR_OK) status = here;
     }
