@@ -62,7 +62,7 @@ SUITE_FILES := $(call files,tests,test_*.c)
 # Of stores, what goes to a device and comes from it; of the program, what has to do with one; nothing of what is for
 # the host alone.
 HOST_SUITES := test_amg_setup test_amg_solve test_amg_ways test_amg_calls test_amg_update \
-                test_portfolio_cpu
+                test_portfolio_cpu test_take_out
 SIMT_SUITES := $(filter-out test_store_% test_catalog test_cli_store test_cli_help test_cli_signals $(HOST_SUITES), \
                  $(notdir $(basename $(SUITE_FILES))))
 # Of these, without a device there is nothing to test: builds without CUDA leave them out.
