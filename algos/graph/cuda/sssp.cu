@@ -4,6 +4,7 @@
  * of relaxations, and are those of the cpu. A vertex is listed as near once for each round (`mark`) and as far once. */
 #include "algos/graph/cuda/sssp_stages.h"
 #include "algos/graph/cuda/list_walk.cuh"
+#include "dcsr/device/value_word.cuh"
 #include "dcsr/store/cuda/balanced_walk.cuh"
 
 #ifdef DCSR_SIMT
@@ -24,19 +25,11 @@ typedef unsigned long long word;
 
 DCSR_CUDA_INLINE double number(word bits)
 {
-    union {
-        word bits;
-        double number;
-    } both = {bits};
-    return both.number;
+    return dcsr_i_cuda_value_of<double>(bits);
 }
 DCSR_CUDA_INLINE word bits_of(double d)
 {
-    union {
-        double number;
-        word bits;
-    } both = {d + 0.0}; /* no negative zero */
-    return both.bits;
+    return dcsr_i_cuda_word_of(d + 0.0); /* no negative zero */
 }
 DCSR_CUDA_INLINE word distance_of(const search &s, uint32_t v)
 {

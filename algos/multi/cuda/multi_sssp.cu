@@ -4,6 +4,7 @@
  * of relaxations nor on when devices tell each other, and are those of one device. */
 #include "algos/multi/cuda/multi_sssp.h"
 #include "dcsr/device/reduce.cuh"
+#include "dcsr/device/value_word.cuh"
 #include "dcsr/store/block_walk.cuh"
 
 typedef dcsr_i_multi_paths paths;
@@ -12,19 +13,11 @@ typedef unsigned long long word;
 
 DCSR_CUDA_INLINE double number(word bits)
 {
-    union {
-        word bits;
-        double number;
-    } both = {bits};
-    return both.number;
+    return dcsr_i_cuda_value_of<double>(bits);
 }
 DCSR_CUDA_INLINE word bits_of(double d)
 {
-    union {
-        double number;
-        word bits;
-    } both = {d + 0.0}; /* no negative zero */
-    return both.bits;
+    return dcsr_i_cuda_word_of(d + 0.0); /* no negative zero */
 }
 DCSR_CUDA_INLINE word distance_of(const paths &p, uint64_t v)
 {
