@@ -5,6 +5,8 @@
 #include "ops/spmv/portfolio/cuda/device_format.h"
 #include "ops/spmv/portfolio/portfolio.h"
 #include "tests/support/support_device.h"
+#include <math.h>
+#include <string.h>
 
 enum { ROWS = 600, COLS = 500 };
 
@@ -77,7 +79,16 @@ static bool serves(dcsr_view *view, const dcsr_i_spmv_kernel *kernel)
     return !kernel->refuses || !kernel->refuses(&A);
 }
 
-/* Products of one plan behind one another on a caller's stream: each has the bits of one that is waited for. */
+/* Whether they are the same: to the bit, but for cuSPARSE, two algorithms of which add in another order each time. */
+static bool same(const double *y, const double *expected, const char *kernel)
+{
+    if (strncmp(kernel, "cusparse", 8)) return !memcmp(y, expected, ROWS * sizeof *y);
+    for (int i = 0; i < ROWS; i++)
+        if (!(fabs(y[i] - expected[i]) <= 1e-12 * (1 + fabs(expected[i])))) return false;
+    return true;
+}
+
+/* Products of one plan behind one another on a caller's stream: each is that of one that is waited for. */
 Test(portfolio_device, products_follow_one_another_on_a_stream)
 {
     enum { PRODUCTS = 3 };
@@ -101,7 +112,7 @@ Test(portfolio_device, products_follow_one_another_on_a_stream)
         TEST_OK(dcsr_i_cuda_wait(stream, "a test"));
         for (int i = 0; i < PRODUCTS; i++) {
             TEST_OK(dcsr_vector_get_values(y[i], &values));
-            cr_assert(!memcmp(values, expected, sizeof expected), "%s, product %d", kernel->told.name, i);
+            cr_assert(same(values, expected, kernel->told.name), "%s, product %d", kernel->told.name, i);
         }
         dcsr_spmv_plan_destroy(plan);
     }
