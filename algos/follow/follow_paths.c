@@ -25,8 +25,8 @@ enum { SUSPECT = 2, TRIMMED = 4, NOTED = 8 }; /* besides DCSR_I_WAITS */
  * FEW of these. Links are asked for as well when RECENT others have been put into buckets since, as few may be taken at
  * a time. */
 enum { AHEAD = 24, AHEAD_ENDS = 8, FEW = 4, RECENT = 8 };
-/* Of so many vertices, and so many links of each, the mean weight is taken; it is the width of buckets where vertices
- * have no more than WIDTH links. By measurement, on grids and R-MAT graphs. */
+/* The width of buckets is the mean weight of SAMPLE_LINKS links at each of SAMPLE vertices, or less where vertices have
+ * more than WIDTH links. By measurement, on grids and R-MAT graphs. */
 enum { SAMPLE = 64, SAMPLE_LINKS = 8, WIDTH = 8 };
 
 typedef struct paths {

@@ -28,7 +28,7 @@ void dcsr_i_multi_work_open(dcsr_i_multi_work *w, dcsr_multi_view *A, const char
                                      call, (unsigned long long)info.rows, (unsigned long long)info.cols);
 }
 
-/* What has failed is told even if giving back the vectors fails, as it does on a device that was lost. */
+/* Reports the first failure, also if freeing the vectors fails as well, as it does on a lost device. */
 dcsr_status dcsr_i_multi_work_close(dcsr_i_multi_work *w)
 {
     char said[512];

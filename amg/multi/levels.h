@@ -51,7 +51,7 @@ struct dcsr_multi_amg {
     uint64_t parts;
     dcsr_context *context[DCSR_MAX_DEVICES];
     dcsr_amg *solver[DCSR_MAX_DEVICES]; /* of each device: its options, and its pool */
-    uint64_t one_device;                /* a level of so many rows is on one device */
+    uint64_t one_device;                /* the most rows of a level that is on one device */
     dcsr_i_divided *levels;             /* NULL: there was no setup */
 };
 

@@ -76,7 +76,7 @@ dcsr_status dcsr_i_cuda_deliver(dcsr_i_cuda_stream *stream, void *to, const void
     d.half[1] = d.half[0] ? d.half[0] + part : NULL;
     for (int k = 0; k < 2 && status == DCSR_OK; k++) status = dcsr_i_cuda_event_create(&d.landed[k], device);
     if (status == DCSR_OK) status = bring(&d, to, context, operation);
-    /* What goes wrong on the stream is told here; then nothing is under way to the landing any more. */
+    /* Reports what failed on the stream; after it nothing is being copied to the landing any more. */
     const dcsr_status waited = dcsr_i_cuda_wait(stream, operation);
     for (int k = 0; k < 2; k++) dcsr_i_cuda_event_destroy(d.landed[k], device);
     return status == DCSR_OK ? waited : status;

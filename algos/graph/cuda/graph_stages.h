@@ -179,7 +179,7 @@ typedef struct dcsr_i_graph_many {
     uint32_t source[DCSR_GRAPH_MANY];
 } dcsr_i_graph_many;
 
-/* From so many sources. */
+/* Searches from the first `count` of the sources. */
 void dcsr_i_graph_search_many(dcsr_i_cuda_stream *stream, const dcsr_i_graph_many *many, uint64_t count);
 
 /* ---- triangles.cu ---- */

@@ -23,7 +23,7 @@ struct dcsr_i_graph_parts {
     unsigned *count;
 };
 
-/* Blocks that find something to do, for a list of so many vertices at most. */
+/* How many blocks have work where a list has at most this many vertices. */
 inline uint64_t dcsr_i_graph_list_blocks(uint64_t vertices)
 {
     return (vertices + DCSR_GRAPH_LEAST_ROWS - 1) / DCSR_GRAPH_LEAST_ROWS;
