@@ -1,5 +1,5 @@
-/* multi_view.c: views of a partitioned matrix: one version of all parts; where these are cut; and matrices of parts that
- * are there. */
+/* multi_view.c: views of a partitioned matrix: one version of all parts; where these are cut; and matrices of parts
+ * that are there. */
 #include "dcsr/store/store.h"
 #include "dcsr/view/view_data.h"
 #include "multi/exchange.h"

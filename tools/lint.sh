@@ -50,6 +50,7 @@ declare -A MAY_INCLUDE=(
     [multi]='dcsr ops/algebra ops/rows ops/spmv ops/traverse multi'
     [persist]='dcsr persist'
     [cli]='dcsr persist cli'
+    [cli/amg]='dcsr persist cli'
     [cli/graph]='dcsr persist cli'
     [cli/ingest]='dcsr persist cli'
     [cli/tune]='dcsr persist cli'

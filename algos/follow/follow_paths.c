@@ -303,34 +303,20 @@ static dcsr_status settle(dcsr_follower *f, dcsr_view *view)
 
 /* ---- Levels and distances ---- */
 
-static const dcsr_i_follow_kind levels = {
-    .name = "bfs",
-    .call = "dcsr_follow_bfs",
-    .getter = "dcsr_follower_get_levels",
-    .sourced = true,
-    .patience = 4,
-    .size = {[NODE] = sizeof(dcsr_i_node), [QUEUE] = 4, [TOLD] = sizeof(int32_t)},
-    .reserve = reserve,
-    .release = release,
-    .anew = anew,
-    .grown = grown,
-    .after = after,
-    .settle = settle};
+/* What both have. */
+#define PATHS(told)                                                                                       \
+    .sourced = true, .patience = 4, .reserve = reserve, .release = release, .anew = anew, .grown = grown, \
+    .after = after, .settle = settle,                                                                     \
+    .size = {[NODE] = sizeof(dcsr_i_node), [QUEUE] = sizeof(uint32_t), [TOLD] = sizeof(told)}
 
-static const dcsr_i_follow_kind distances = {
-    .name = "sssp",
-    .call = "dcsr_follow_sssp",
-    .getter = "dcsr_follower_get_distances",
-    .sourced = true,
-    .weighted = true,
-    .patience = 4,
-    .size = {[NODE] = sizeof(dcsr_i_node), [QUEUE] = 4, [TOLD] = sizeof(double)},
-    .reserve = reserve,
-    .release = release,
-    .anew = anew,
-    .grown = grown,
-    .after = after,
-    .settle = settle};
+static const dcsr_i_follow_kind levels = {
+    .name = "bfs", .call = "dcsr_follow_bfs", .getter = "dcsr_follower_get_levels", PATHS(int32_t)};
+
+static const dcsr_i_follow_kind distances = {.name = "sssp",
+                                             .call = "dcsr_follow_sssp",
+                                             .getter = "dcsr_follower_get_distances",
+                                             .weighted = true,
+                                             PATHS(double)};
 
 dcsr_status dcsr_follow_bfs(dcsr_follower **follower, dcsr_view *view, uint64_t source)
 {

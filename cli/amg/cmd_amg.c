@@ -1,5 +1,5 @@
 /* cmd_amg.c: `dcsr amg`: solves A x = b by algebraic multigrid. */
-#include "cli/cmd_amg.h"
+#include "cli/amg/cmd_amg.h"
 #include <dcsr/extend.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* amg_plot.c: one picture of the levels and the residuals, drawn by gnuplot. */
-#include "cli/cmd_amg.h"
+#include "cli/amg/cmd_amg.h"
 
 enum { MOST_LINES = 8 }; /* residuals that are drawn; more would not be told apart */
 

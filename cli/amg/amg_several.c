@@ -1,5 +1,5 @@
 /* amg_several.c: `dcsr amg` on several devices. */
-#include "cli/cmd_amg.h"
+#include "cli/amg/cmd_amg.h"
 #include <dcsr/extend.h>
 #include <dcsr/multi.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* amg_changes.c: `dcsr amg --changes`. A file of steps: lines `row column value`, counted from 1, or `row column`
  * for an entry that is removed, one after the other; steps are separated by empty lines; lines that begin with % are
  * skipped. */
-#include "cli/cmd_amg.h"
+#include "cli/amg/cmd_amg.h"
 #include <dcsr/transpose.h>
 #include <ctype.h>
 #include <errno.h>
