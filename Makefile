@@ -39,8 +39,9 @@ LIBS     := -llapack -llmdb -lxxhash -lzstd -lz -lm
 PLAIN    := $(CFLAGS) -DDCSR_JEMALLOC
 # References to it are weak, so that a linker that leaves out what nobody needs would leave it out.
 JEMALLOC := -Wl,--push-state,--no-as-needed -ljemalloc -Wl,--pop-state
-# The C++ compiler that goes with a C compiler.
-cxx      = $(or $(filter %++ clang++-% g++-%,$(subst gcc,g++,$(subst clang,clang++,$(1)))),g++)
+# The C++ compiler that goes with a C compiler, which may be in a folder of that name.
+cxx_name = $(filter-out ./,$(dir $(1)))$(subst gcc,g++,$(subst clang,clang++,$(notdir $(1))))
+cxx      = $(or $(foreach word,$(1),$(if $(findstring ++,$(call cxx_name,$(word))),$(call cxx_name,$(word)))),g++)
 # Recipes show what they make; `make V=1` shows the commands.
 SHOW = $(if $(V),,@echo '  $@';)
 
