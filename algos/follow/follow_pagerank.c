@@ -144,8 +144,7 @@ static uint64_t end_of(const walk *w, uint64_t block)
 }
 
 /* Block i of the list is soon to be looked at: first its own lines are asked for, later the rows that are pushed. */
-__attribute__((always_inline)) static inline void expect(const dcsr_follower *f, const walk *w, uint64_t i,
-                                                         double threshold)
+DCSR_I_LINKS_EXPECT void expect(const dcsr_follower *f, const walk *w, uint64_t i, double threshold)
 {
     enum { IN_LINE = 64 / sizeof(dcsr_i_link_row) };
     if (i + AHEAD < f->count) {

@@ -79,10 +79,9 @@ static double width_of(const dcsr_follower *f, const paths *p, const uint32_t *l
     return mean * fmin(1, WIDTH * (double)f->vertices / (double)(p->l->count + 1));
 }
 
-/* Asks for the links of vertex i of a list, which is soon to be looked at, with the weights that are given. (Inlined
- * early, as gcc takes what only asks for memory for what does nothing.) */
-__attribute__((always_inline)) static inline void expect(const paths *p, const double *weights,
-                                                         const uint32_t *list, uint64_t count, uint64_t i)
+/* Asks for the links of vertex i of a list, which is soon to be looked at, with the weights that are given. */
+DCSR_I_LINKS_EXPECT void expect(const paths *p, const double *weights, const uint32_t *list, uint64_t count,
+                                uint64_t i)
 {
     if (i >= count) return;
     const uint64_t begin = p->l->row[list[i]].begin;
@@ -97,8 +96,7 @@ __attribute__((always_inline)) static inline void expect(const paths *p, const d
 }
 
 /* The same of the nodes at the ends of its first links. */
-__attribute__((always_inline)) static inline void expect_ends(const paths *p, const uint32_t *list,
-                                                              uint64_t count, uint64_t i)
+DCSR_I_LINKS_EXPECT void expect_ends(const paths *p, const uint32_t *list, uint64_t count, uint64_t i)
 {
     if (i >= count) return;
     const uint32_t *end = p->l->end + p->l->row[list[i]].begin;

@@ -182,13 +182,24 @@ static dcsr_status apply(dcsr_follower *f, dcsr_i_change *change)
     return DCSR_OK;
 }
 
-/* Entry k of the list is soon to be applied. */
-static inline void expect(const dcsr_follower *f, const dcsr_diff_list *list, uint64_t k,
-                          void (*of)(const dcsr_i_links *, uint32_t))
+/* Entry k of the list is soon to be applied: asks for where its rows are, or for these and for what is known first of
+ * its vertices. */
+DCSR_I_LINKS_EXPECT void expect_rows(const dcsr_follower *f, const dcsr_diff_list *list, uint64_t k)
 {
     if (k >= list->nnz) return;
-    of(&f->links, list->row_indices[k]);
-    if (!f->links.only_out) of(&f->links, list->col_indices[k]);
+    dcsr_i_links_expect_row(&f->links, list->row_indices[k]);
+    if (!f->links.only_out) dcsr_i_links_expect_row(&f->links, list->col_indices[k]);
+}
+
+DCSR_I_LINKS_EXPECT void expect_places(const dcsr_follower *f, const dcsr_diff_list *list, uint64_t k)
+{
+    const char *first = f->array[0];
+    const size_t size = f->kind->size[0];
+    if (k >= list->nnz) return;
+    dcsr_i_links_expect_places(&f->links, list->row_indices[k]);
+    if (!f->links.only_out) dcsr_i_links_expect_places(&f->links, list->col_indices[k]);
+    __builtin_prefetch(first + list->row_indices[k] * size, 1);
+    __builtin_prefetch(first + list->col_indices[k] * size, 1);
 }
 
 static dcsr_status apply_list(dcsr_follower *f, const dcsr_diff_list *list, dcsr_i_change_kind kind,
@@ -196,8 +207,8 @@ static dcsr_status apply_list(dcsr_follower *f, const dcsr_diff_list *list, dcsr
 {
     dcsr_status status = DCSR_OK;
     for (uint64_t k = 0; k < list->nnz && !status; k++) {
-        expect(f, list, k + AHEAD, dcsr_i_links_expect_row);
-        expect(f, list, k + AHEAD / 2, dcsr_i_links_expect_places);
+        expect_rows(f, list, k + AHEAD);
+        expect_places(f, list, k + AHEAD / 2);
         if (stays && stays[k]) continue;
         dcsr_i_change change = {.kind = kind, .from = list->row_indices[k], .to = list->col_indices[k]};
         if (f->kind->weighted && list->new_values)
