@@ -32,7 +32,7 @@ typedef struct dcsr_i_follow_kind {
     const char *name, *call, *getter;
     bool sourced, weighted;            /* begins at a source; reads weights */
     bool only_out;                     /* needs no edges by the vertex to which they lead */
-    uint64_t patience;                 /* work after which it is computed anew, in passes over the graph */
+    uint64_t patience;                 /* work after which it is computed anew, in eighths of all links */
     size_t size[DCSR_I_FOLLOW_ARRAYS]; /* of the arrays with an element for each vertex; 0: there is none */
     /* Makes room for this number of vertices outside of the arrays. On failure nothing has changed. */
     dcsr_status (*reserve)(dcsr_follower *f, uint64_t vertices);

@@ -40,9 +40,9 @@ typedef struct dcsr_i_nearest {
     uint32_t first[DCSR_I_NEAREST_LEVELS][1 << DCSR_I_NEAREST_BITS];
     dcsr_i_bunch *bunch;
     uint32_t used, room; /* bunches */
-    uint32_t free,
-        open; /* the first of those given back, and of the bucket that is being taken; or UINT32_MAX */
-    dcsr_status status; /* OUT_OF_MEMORY: vertices were lost */
+    uint32_t free;       /* the first of those given back, or UINT32_MAX */
+    uint32_t open;       /* the first of the bucket that is being taken, or UINT32_MAX */
+    dcsr_status status;  /* OUT_OF_MEMORY: vertices were lost */
 } dcsr_i_nearest;
 
 /* Empties it, for distances from 0 on and a width above 0. */
