@@ -4,9 +4,9 @@
  * which the others are too large for; with whole weights from 1 to 255. Half
  * of a batch are new edges, of the same distribution or to a point two steps away in the grid, half are edges of the
  * graph that are removed; no edge is in two batches. Batches are of some sizes, and of 1 in 10,000 edges, these also of
- * removed edges alone ("412 gone"). An advance is
- * timed with the difference of the two views in it: the mean of some batches, and the least; computing anew is the algorithm of
- * dcsr/graph.h or dcsr/bfs.h by the new view, the least of some runs. What both find is compared. */
+ * removed edges alone ("412 gone"). An advance is timed with the difference of the two views in it: the mean of some
+ * batches, and the least; computing anew is the algorithm of dcsr/graph.h or dcsr/bfs.h by the new view, the least of
+ * some runs. What both find is compared. */
 #include <dcsr/bfs.h>
 #include <dcsr/follow.h>
 #include "bench/inputs.h"
