@@ -83,8 +83,7 @@ typedef struct filling {
     dcsr_i_sweeper *sweepers;
     int threads;
     uint64_t parts;
-    uint32_t
-        *at; /* of each part, for each component: entries in its row; then where the part's begin in it */
+    uint32_t *at; /* of each part, for each component: entries of its row; then where these begin in it */
     uint64_t *offsets; /* vertices + 1 */
     uint32_t *cols;    /* NULL while they are counted */
 } filling;

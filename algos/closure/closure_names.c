@@ -88,7 +88,7 @@ int dcsr_i_split(char *line, char separator, char **word, int most)
 
 /* ---- Lines ---- */
 
-static dcsr_status fail_io(const dcsr_i_lines *lines)
+static dcsr_status fail_io(const dcsr_i_text_lines *lines)
 {
     int code = 0;
     const char *why = lines->file ? gzerror(lines->file, &code) : strerror(errno);
@@ -96,16 +96,16 @@ static dcsr_status fail_io(const dcsr_i_lines *lines)
     return dcsr_thread_fail(DCSR_ERROR_IO, "%s: cannot read it: %s", lines->name, why);
 }
 
-dcsr_status dcsr_i_lines_open(dcsr_i_lines *lines, const char *path)
+dcsr_status dcsr_i_lines_open(dcsr_i_text_lines *lines, const char *path)
 {
-    *lines = (dcsr_i_lines){.name = path, .file = gzopen(path, "rb")};
+    *lines = (dcsr_i_text_lines){.name = path, .file = gzopen(path, "rb")};
     if (!lines->file) return fail_io(lines);
     gzbuffer(lines->file, 1 << 17);
     return DCSR_OK;
 }
 
 /* The next line of the text. False behind its end. */
-static bool next_of_text(dcsr_i_lines *lines, size_t *length)
+static bool next_of_text(dcsr_i_text_lines *lines, size_t *length)
 {
     if (!*lines->text) return false;
     const size_t whole = strcspn(lines->text, "\n");
@@ -116,7 +116,7 @@ static bool next_of_text(dcsr_i_lines *lines, size_t *length)
     return true;
 }
 
-dcsr_status dcsr_i_lines_next(dcsr_i_lines *lines, bool *more)
+dcsr_status dcsr_i_lines_next(dcsr_i_text_lines *lines, bool *more)
 {
     size_t length = 0;
     if (lines->file) {
@@ -137,7 +137,7 @@ dcsr_status dcsr_i_lines_next(dcsr_i_lines *lines, bool *more)
     return DCSR_OK;
 }
 
-void dcsr_i_lines_close(dcsr_i_lines *lines)
+void dcsr_i_lines_close(dcsr_i_text_lines *lines)
 {
     if (lines->file) gzclose(lines->file);
     lines->file = NULL;

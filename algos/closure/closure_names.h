@@ -33,17 +33,17 @@ bool dcsr_i_is_family(const char *name);
 int dcsr_i_split(char *line, char separator, char **word, int most);
 
 /* A file, line by line, or a text. Of a line the end is cut off. */
-typedef struct dcsr_i_lines {
+typedef struct dcsr_i_text_lines {
     const char *name;
     uint64_t number; /* of the line that was read last, from 1 on */
     gzFile file;
     const char *text; /* what is left of it, without a file */
     char line[4096];
-} dcsr_i_lines;
-dcsr_status dcsr_i_lines_open(dcsr_i_lines *lines, const char *path);
+} dcsr_i_text_lines;
+dcsr_status dcsr_i_lines_open(dcsr_i_text_lines *lines, const char *path);
 /* *more is false behind the last. Errors: IO, FORMAT (longer than any line should be). */
-dcsr_status dcsr_i_lines_next(dcsr_i_lines *lines, bool *more);
-void dcsr_i_lines_close(dcsr_i_lines *lines);
+dcsr_status dcsr_i_lines_next(dcsr_i_text_lines *lines, bool *more);
+void dcsr_i_lines_close(dcsr_i_text_lines *lines);
 
 /* Fails with "FILE:LINE: sentence". */
 #define DCSR_I_LINES_FAIL(lines, format, ...)                              \

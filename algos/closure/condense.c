@@ -17,7 +17,7 @@ dcsr_status dcsr_i_square_shape(dcsr_view_shape *shape, const char *call, dcsr_v
 /* ---- Rows ---- */
 
 /* From triples, which any view gives, wherever it is; rows ascend. */
-static dcsr_status copy_rows(dcsr_i_rows *rows, dcsr_i_work *work, const dcsr_coo *coo)
+static dcsr_status copy_rows(dcsr_i_edge_rows *rows, dcsr_i_work *work, const dcsr_coo *coo)
 {
     uint64_t *offsets;
     uint32_t *cols;
@@ -34,16 +34,16 @@ static dcsr_status copy_rows(dcsr_i_rows *rows, dcsr_i_work *work, const dcsr_co
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_rows_read(dcsr_i_rows *rows, dcsr_i_work *work, dcsr_view *A)
+dcsr_status dcsr_i_edge_rows_read(dcsr_i_edge_rows *rows, dcsr_i_work *work, dcsr_view *A)
 {
     dcsr_view_info info;
     dcsr_csr csr;
     dcsr_coo coo = {0};
     DCSR_I_WORK_TRY(dcsr_view_get_info(A, &info));
-    *rows = (dcsr_i_rows){.rows = info.rows};
+    *rows = (dcsr_i_edge_rows){.rows = info.rows};
     if (info.layout == DCSR_LAYOUT_CSR) {
         DCSR_I_WORK_TRY(dcsr_view_get_csr_on_host(A, &csr));
-        *rows = (dcsr_i_rows){csr.rows, csr.offsets, csr.col_indices, true};
+        *rows = (dcsr_i_edge_rows){csr.rows, csr.offsets, csr.col_indices, true};
         return DCSR_OK;
     }
     const uint64_t triples = info.nnz * (2 * sizeof(uint64_t) + dcsr_type_size(info.type));
@@ -55,13 +55,13 @@ dcsr_status dcsr_i_rows_read(dcsr_i_rows *rows, dcsr_i_work *work, dcsr_view *A)
     return status;
 }
 
-void dcsr_i_rows_drop(dcsr_i_rows *rows, dcsr_i_work *work)
+void dcsr_i_edge_rows_drop(dcsr_i_edge_rows *rows, dcsr_i_work *work)
 {
     if (!rows->lent) {
         dcsr_i_work_drop(work, (void *)rows->offsets);
         dcsr_i_work_drop(work, (void *)rows->cols);
     }
-    *rows = (dcsr_i_rows){0};
+    *rows = (dcsr_i_edge_rows){0};
 }
 
 /* ---- Components ---- */
@@ -75,7 +75,7 @@ typedef struct step {
 
 typedef struct search {
     dcsr_i_condensed *g;
-    const dcsr_i_rows *rows;
+    const dcsr_i_edge_rows *rows;
     uint32_t *order; /* of each vertex: when it was found, from 1 on; 0: not yet */
     uint32_t *open;  /* vertices that were found and have no component yet */
     step *way;
@@ -125,7 +125,7 @@ static void search_from(search *s, uint32_t root)
     }
 }
 
-static dcsr_status find_components(dcsr_i_condensed *g, dcsr_i_work *work, const dcsr_i_rows *rows)
+static dcsr_status find_components(dcsr_i_condensed *g, dcsr_i_work *work, const dcsr_i_edge_rows *rows)
 {
     const uint64_t n = rows->rows;
     search s = {.g = g, .rows = rows};
@@ -152,8 +152,8 @@ static dcsr_status find_components(dcsr_i_condensed *g, dcsr_i_work *work, const
 
 /* Counts the edges into each component at begin[component], or, if there is room for them, puts them there. An
  * edge is there once: `last` keeps from which component the last one came. */
-static void sort_edges(const dcsr_i_condensed *g, const dcsr_i_rows *rows, uint32_t *last, uint64_t *begin,
-                       uint32_t *pred)
+static void sort_edges(const dcsr_i_condensed *g, const dcsr_i_edge_rows *rows, uint32_t *last,
+                       uint64_t *begin, uint32_t *pred)
 {
     for (uint64_t c = 0; c < g->components; c++) last[c] = NONE;
     for (uint64_t c = 0; c < g->components; c++) {
@@ -170,7 +170,7 @@ static void sort_edges(const dcsr_i_condensed *g, const dcsr_i_rows *rows, uint3
     }
 }
 
-static dcsr_status find_edges(dcsr_i_condensed *g, dcsr_i_work *work, const dcsr_i_rows *rows)
+static dcsr_status find_edges(dcsr_i_condensed *g, dcsr_i_work *work, const dcsr_i_edge_rows *rows)
 {
     uint32_t *last;
     const uint64_t n = g->components;
@@ -195,7 +195,7 @@ static dcsr_status find_edges(dcsr_i_condensed *g, dcsr_i_work *work, const dcsr
 
 dcsr_status dcsr_i_condense(dcsr_i_condensed *g, dcsr_i_work *work, dcsr_view *A)
 {
-    dcsr_i_rows rows;
+    dcsr_i_edge_rows rows;
     dcsr_view_info info;
     *g = (dcsr_i_condensed){0};
     /* Refused before billions of empty rows are read. */
@@ -203,10 +203,10 @@ dcsr_status dcsr_i_condense(dcsr_i_condensed *g, dcsr_i_work *work, dcsr_view *A
     const uint64_t least = info.rows * (sizeof(uint64_t) + sizeof(step) + 4 * sizeof(uint32_t));
     DCSR_I_WORK_TRY(dcsr_i_work_charge(work, least, "the vertices"));
     dcsr_i_work_uncharge(work, least);
-    DCSR_I_WORK_TRY(dcsr_i_rows_read(&rows, work, A));
+    DCSR_I_WORK_TRY(dcsr_i_edge_rows_read(&rows, work, A));
     g->vertices = rows.rows;
     DCSR_I_WORK_TRY(find_components(g, work, &rows));
     DCSR_I_WORK_TRY(find_edges(g, work, &rows));
-    dcsr_i_rows_drop(&rows, work);
+    dcsr_i_edge_rows_drop(&rows, work);
     return DCSR_OK;
 }

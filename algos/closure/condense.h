@@ -32,14 +32,14 @@ dcsr_status dcsr_i_condense(dcsr_i_condensed *g, dcsr_i_work *work, dcsr_view *A
 dcsr_status dcsr_i_square_shape(dcsr_view_shape *shape, const char *call, dcsr_view *A);
 
 /* Rows of a view of any layout, on the host, in `work`'s memory unless they are lent; to be given back with
- * dcsr_i_rows_drop(). */
-typedef struct dcsr_i_rows {
+ * dcsr_i_edge_rows_drop(). */
+typedef struct dcsr_i_edge_rows {
     uint64_t rows;
     const uint64_t *offsets;
     const uint32_t *cols;
     bool lent;
-} dcsr_i_rows;
-dcsr_status dcsr_i_rows_read(dcsr_i_rows *rows, dcsr_i_work *work, dcsr_view *A);
-void dcsr_i_rows_drop(dcsr_i_rows *rows, dcsr_i_work *work);
+} dcsr_i_edge_rows;
+dcsr_status dcsr_i_edge_rows_read(dcsr_i_edge_rows *rows, dcsr_i_work *work, dcsr_view *A);
+void dcsr_i_edge_rows_drop(dcsr_i_edge_rows *rows, dcsr_i_work *work);
 
 #endif

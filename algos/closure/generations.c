@@ -32,7 +32,7 @@ uint64_t dcsr_i_generations_bytes(uint64_t vertices)
     return (4 * words_of(vertices) + 8) * vertices * sizeof(uint64_t);
 }
 
-static dcsr_status take(bits *b, dcsr_i_work *work, const dcsr_i_rows *children)
+static dcsr_status take(bits *b, dcsr_i_work *work, const dcsr_i_edge_rows *children)
 {
     const uint64_t size = b->n * b->words;
     uint64_t **const matrices[] = {&b->found, &b->fresh, &b->half, &b->turned};
@@ -140,7 +140,8 @@ static uint64_t count_found(const bits *b, uint64_t *offsets)
 }
 
 dcsr_status dcsr_i_generations_dense(dcsr_matrix **pairs, dcsr_closure_result *made,
-                                     const dcsr_i_rows *children, const dcsr_i_relations *r, uint32_t symbol)
+                                     const dcsr_i_edge_rows *children, const dcsr_i_relations *r,
+                                     uint32_t symbol)
 {
     dcsr_i_work *work = r->work;
     bits b = {.n = r->vertices, .words = words_of(r->vertices)};
@@ -149,7 +150,7 @@ dcsr_status dcsr_i_generations_dense(dcsr_matrix **pairs, dcsr_closure_result *m
     DCSR_I_WORK_TRY(take(&b, work, children));
     DCSR_I_WORK_TRY(dcsr_i_work_take(work, &offsets, b.n + 1, sizeof *offsets, "the result"));
     for (uint64_t k = 0; k < r->rows; k++) {
-        const dcsr_i_row *row = &r->row[k];
+        const dcsr_i_relation_row *row = &r->row[k];
         if (row->symbol != symbol) continue;
         for (uint32_t e = 0; e < row->list.count; e++) {
             /* The other way round it may not have been found yet. */

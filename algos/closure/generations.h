@@ -12,6 +12,7 @@ uint64_t dcsr_i_generations_bytes(uint64_t vertices);
 /* Goes on from the pairs that a symbol has so far until nothing is new; made->iterations grows
  * by the rounds, made->pairs is set. *pairs gets them, if pairs is not NULL. */
 dcsr_status dcsr_i_generations_dense(dcsr_matrix **pairs, dcsr_closure_result *made,
-                                     const dcsr_i_rows *children, const dcsr_i_relations *r, uint32_t symbol);
+                                     const dcsr_i_edge_rows *children, const dcsr_i_relations *r,
+                                     uint32_t symbol);
 
 #endif

@@ -9,7 +9,7 @@ uint32_t dcsr_i_nonterminal_of(const dcsr_grammar *grammar, uint32_t symbol)
     return DCSR_I_NO_NAME;
 }
 
-static dcsr_status add_production(dcsr_grammar *g, const dcsr_i_lines *lines, char **word, int words)
+static dcsr_status add_production(dcsr_grammar *g, const dcsr_i_text_lines *lines, char **word, int words)
 {
     dcsr_i_production p = {.right = {DCSR_I_NO_NAME, DCSR_I_NO_NAME}, .line = lines->number};
     if (words > 3)
@@ -36,7 +36,7 @@ static dcsr_status add_production(dcsr_grammar *g, const dcsr_i_lines *lines, ch
 }
 
 /* Behind `Count:` there is one line, with a left side. */
-static dcsr_status take_counted(dcsr_grammar *g, const dcsr_i_lines *lines, char **word, int words)
+static dcsr_status take_counted(dcsr_grammar *g, const dcsr_i_text_lines *lines, char **word, int words)
 {
     if (words != 1)
         return DCSR_I_LINES_FAIL(lines, "behind Count: there are %d symbols; it is one nonterminal", words);
@@ -50,7 +50,7 @@ static dcsr_status take_counted(dcsr_grammar *g, const dcsr_i_lines *lines, char
     return DCSR_OK;
 }
 
-static dcsr_status parse(dcsr_grammar *g, dcsr_i_lines *lines)
+static dcsr_status parse(dcsr_grammar *g, dcsr_i_text_lines *lines)
 {
     enum { PRODUCTIONS, COUNT, END } part = PRODUCTIONS;
     char *word[3];
@@ -81,7 +81,7 @@ static dcsr_status parse(dcsr_grammar *g, dcsr_i_lines *lines)
     return DCSR_OK;
 }
 
-static dcsr_status make(dcsr_grammar **grammar, dcsr_context *context, dcsr_i_lines *lines)
+static dcsr_status make(dcsr_grammar **grammar, dcsr_context *context, dcsr_i_text_lines *lines)
 {
     uint32_t number;
     dcsr_grammar *g = dcsr_context_allocate(context, 1, sizeof *g);
@@ -98,7 +98,7 @@ static dcsr_status make(dcsr_grammar **grammar, dcsr_context *context, dcsr_i_li
 
 dcsr_status dcsr_grammar_read(dcsr_grammar **grammar, dcsr_context *context, const char *path)
 {
-    dcsr_i_lines lines;
+    dcsr_i_text_lines lines;
     if (grammar) *grammar = NULL;
     if (!grammar || !path)
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_grammar_read: %s is NULL",
@@ -118,7 +118,7 @@ dcsr_status dcsr_grammar_parse(dcsr_grammar **grammar, dcsr_context *context, co
                                 !grammar ? "grammar"
                                 : name   ? "text"
                                          : "name");
-    dcsr_i_lines lines = {.name = name, .text = text};
+    dcsr_i_text_lines lines = {.name = name, .text = text};
     return make(grammar, context, &lines);
 }
 

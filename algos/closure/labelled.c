@@ -83,8 +83,8 @@ dcsr_status dcsr_labelled_insert(dcsr_labelled *graph, const char *label, uint64
 /* ---- Files ---- */
 
 /* A whole number of decimal digits, below `limit`. */
-static dcsr_status take_number(const dcsr_i_lines *lines, const char *word, const char *what, uint64_t limit,
-                               uint64_t *number)
+static dcsr_status take_number(const dcsr_i_text_lines *lines, const char *word, const char *what,
+                               uint64_t limit, uint64_t *number)
 {
     char *end;
     errno = 0;
@@ -102,7 +102,7 @@ typedef struct reading {
 } reading;
 
 /* Where there are names, those of both ends, and perhaps that of the index. */
-static dcsr_status take_names(reading *r, const dcsr_i_lines *lines, char **ends, const char *index,
+static dcsr_status take_names(reading *r, const dcsr_i_text_lines *lines, char **ends, const char *index,
                               dcsr_i_labelled_edge *edge)
 {
     const dcsr_text texts[2] = {{ends[0], strlen(ends[0])}, {ends[1], strlen(ends[1])}};
@@ -120,7 +120,7 @@ static dcsr_status take_names(reading *r, const dcsr_i_lines *lines, char **ends
     return DCSR_OK;
 }
 
-static dcsr_status take_numbers(const dcsr_i_lines *lines, char **ends, const char *index,
+static dcsr_status take_numbers(const dcsr_i_text_lines *lines, char **ends, const char *index,
                                 dcsr_i_labelled_edge *edge)
 {
     uint64_t from, to, number = 0;
@@ -132,7 +132,7 @@ static dcsr_status take_numbers(const dcsr_i_lines *lines, char **ends, const ch
 }
 
 /* Lines `from to label [index]`; if `label` is given, `from to [index]`, between tabs where these are names. */
-static dcsr_status read_line(reading *r, dcsr_i_lines *lines, const char *label)
+static dcsr_status read_line(reading *r, dcsr_i_text_lines *lines, const char *label)
 {
     char *word[4];
     dcsr_i_labelled_edge edge;
@@ -158,7 +158,7 @@ static dcsr_status read_line(reading *r, dcsr_i_lines *lines, const char *label)
 
 static dcsr_status read_file(reading *r, const char *path, const char *label)
 {
-    dcsr_i_lines lines;
+    dcsr_i_text_lines lines;
     bool more = true;
     DCSR_I_WORK_TRY(dcsr_i_lines_open(&lines, path));
     dcsr_status status = DCSR_OK;

@@ -12,7 +12,7 @@ enum { BITMAP_SHARE = 64 };
 
 /* ---- Directories ---- */
 
-static uint64_t slot_of(const dcsr_i_directory *d, uint64_t key)
+static uint64_t slot_of(const dcsr_i_relation_directory *d, uint64_t key)
 {
     uint64_t slot = (key * 0x9e3779b97f4a7c15u) >> 20 & (d->slots - 1);
     while (d->key[slot] != key && d->key[slot] != UINT64_MAX) slot = (slot + 1) & (d->slots - 1);
@@ -20,7 +20,7 @@ static uint64_t slot_of(const dcsr_i_directory *d, uint64_t key)
 }
 
 /* The number of a key; EMPTY if it has none. */
-static uint32_t look_up(const dcsr_i_directory *d, uint64_t key)
+static uint32_t look_up(const dcsr_i_relation_directory *d, uint64_t key)
 {
     if (d->array) return d->array[key] - 1;
     if (!d->slots) return EMPTY;
@@ -28,10 +28,10 @@ static uint32_t look_up(const dcsr_i_directory *d, uint64_t key)
     return d->key[slot] == key ? d->value[slot] : EMPTY;
 }
 
-static dcsr_status enlarge(dcsr_i_directory *d, dcsr_i_work *work)
+static dcsr_status enlarge(dcsr_i_relation_directory *d, dcsr_i_work *work)
 {
-    const dcsr_i_directory old = *d;
-    dcsr_i_directory grown = {.slots = old.slots ? 2 * old.slots : 256, .used = old.used};
+    const dcsr_i_relation_directory old = *d;
+    dcsr_i_relation_directory grown = {.slots = old.slots ? 2 * old.slots : 256, .used = old.used};
     DCSR_I_WORK_TRY(dcsr_i_work_take(work, &grown.key, grown.slots, sizeof *grown.key, "the rows"));
     DCSR_I_WORK_TRY(dcsr_i_work_take(work, &grown.value, grown.slots, sizeof *grown.value, "the rows"));
     memset(grown.key, -1, grown.slots * sizeof *grown.key);
@@ -48,12 +48,12 @@ static dcsr_status enlarge(dcsr_i_directory *d, dcsr_i_work *work)
 }
 
 /* Room for one key more. */
-static dcsr_status prepare_entry(dcsr_i_directory *d, dcsr_i_work *work)
+static dcsr_status prepare_entry(dcsr_i_relation_directory *d, dcsr_i_work *work)
 {
     return d->array || d->used < d->slots / 2 ? DCSR_OK : enlarge(d, work);
 }
 
-static void enter(dcsr_i_directory *d, uint64_t key, uint32_t number)
+static void enter(dcsr_i_relation_directory *d, uint64_t key, uint32_t number)
 {
     if (d->array) {
         d->array[key] = number + 1;
@@ -87,7 +87,7 @@ static dcsr_status append(dcsr_i_list *list, dcsr_i_words *pool, uint32_t item)
     return DCSR_OK;
 }
 
-static uint32_t *member_slot(const dcsr_i_row *row, uint32_t column)
+static uint32_t *member_slot(const dcsr_i_relation_row *row, uint32_t column)
 {
     const uint32_t mask = ((uint32_t)1 << row->members_k) - 1;
     uint32_t slot = (column * 0x9e3779b1u) >> (32 - row->members_k) & mask;
@@ -95,7 +95,7 @@ static uint32_t *member_slot(const dcsr_i_row *row, uint32_t column)
     return &row->members[slot];
 }
 
-static bool has(const dcsr_i_row *row, uint32_t column)
+static bool has(const dcsr_i_relation_row *row, uint32_t column)
 {
     if (row->bitmap) return row->members[column / 32] >> column % 32 & 1;
     if (row->members) return *member_slot(row, column) == column;
@@ -104,7 +104,7 @@ static bool has(const dcsr_i_row *row, uint32_t column)
     return false;
 }
 
-static void note(dcsr_i_row *row, uint32_t column)
+static void note(dcsr_i_relation_row *row, uint32_t column)
 {
     if (row->bitmap)
         row->members[column / 32] |= (uint32_t)1 << column % 32;
@@ -120,7 +120,7 @@ static int power_above(uint64_t n)
 }
 
 /* Another table or a bitmap, for a list that is twice as long. */
-static dcsr_status renew_members(dcsr_i_relations *r, dcsr_i_row *row)
+static dcsr_status renew_members(dcsr_i_relations *r, dcsr_i_relation_row *row)
 {
     const uint64_t length = 2 * (uint64_t)row->list.count;
     const bool bitmap = length * BITMAP_SHARE >= r->vertices;
@@ -140,7 +140,7 @@ static dcsr_status renew_members(dcsr_i_relations *r, dcsr_i_row *row)
 static dcsr_status row_at(dcsr_i_relations *r, uint32_t symbol, uint64_t index, uint64_t vertex,
                           uint32_t *number)
 {
-    dcsr_i_directory *rows = &r->symbol[symbol].rows;
+    dcsr_i_relation_directory *rows = &r->symbol[symbol].rows;
     *number = look_up(rows, key_of(r, index, vertex));
     if (*number != EMPTY) return DCSR_OK;
     if (r->rows == r->row_room) {
@@ -152,7 +152,8 @@ static dcsr_status row_at(dcsr_i_relations *r, uint32_t symbol, uint64_t index, 
     }
     DCSR_I_WORK_TRY(prepare_entry(rows, r->work));
     *number = (uint32_t)r->rows++;
-    r->row[*number] = (dcsr_i_row){.symbol = symbol, .vertex = (uint32_t)vertex, .index = (uint32_t)index};
+    r->row[*number] =
+        (dcsr_i_relation_row){.symbol = symbol, .vertex = (uint32_t)vertex, .index = (uint32_t)index};
     enter(rows, key_of(r, index, vertex), *number);
     return DCSR_OK;
 }
@@ -176,7 +177,7 @@ static dcsr_status add_to_column(dcsr_i_relations *r, dcsr_i_symbol *symbol, uin
 }
 
 /* A column that the row does not have. */
-static dcsr_status add_new(dcsr_i_relations *r, dcsr_i_row *row, uint32_t column)
+static dcsr_status add_new(dcsr_i_relations *r, dcsr_i_relation_row *row, uint32_t column)
 {
     dcsr_i_symbol *symbol = &r->symbol[row->symbol];
     DCSR_I_WORK_TRY(append(&row->list, &r->pool, column));
@@ -206,7 +207,7 @@ static dcsr_status put_off(dcsr_i_relations *r, uint32_t number)
 }
 
 /* Adds the n columns of a list to a row. */
-static dcsr_status add_list(dcsr_i_relations *r, dcsr_i_row *row, const uint32_t *item, uint32_t n)
+static dcsr_status add_list(dcsr_i_relations *r, dcsr_i_relation_row *row, const uint32_t *item, uint32_t n)
 {
     for (uint32_t e = 0; e < n; e++)
         if (!has(row, item[e])) DCSR_I_WORK_TRY(add_new(r, row, item[e]));
@@ -214,7 +215,7 @@ static dcsr_status add_list(dcsr_i_relations *r, dcsr_i_row *row, const uint32_t
 }
 
 /* Adds all of a row to another, both with bitmaps: 64 columns at a time. */
-static dcsr_status add_bitmap(dcsr_i_relations *r, dcsr_i_row *row, const dcsr_i_row *from)
+static dcsr_status add_bitmap(dcsr_i_relations *r, dcsr_i_relation_row *row, const dcsr_i_relation_row *from)
 {
     for (uint32_t w = 0; w < (uint32_t)1 << row->members_k; w += 2) {
         uint64_t there, fresh;
@@ -230,8 +231,8 @@ static dcsr_status add_bitmap(dcsr_i_relations *r, dcsr_i_row *row, const dcsr_i
  * nothing is new. */
 static dcsr_status add_row(dcsr_i_relations *r, uint32_t number, uint32_t from, uint32_t begin, uint32_t end)
 {
-    dcsr_i_row *row = &r->row[number];
-    const dcsr_i_row *source = &r->row[from];
+    dcsr_i_relation_row *row = &r->row[number];
+    const dcsr_i_relation_row *source = &r->row[from];
     const uint32_t before = row->list.count;
     if (row->bitmap && source->bitmap && end - begin > r->vertices / 64)
         DCSR_I_WORK_TRY(add_bitmap(r, row, source));
@@ -287,7 +288,7 @@ typedef struct growth {
 /* made <- first second, where `first` has grown: row by row of `second`. */
 static dcsr_status join_first(dcsr_i_relations *r, const dcsr_i_rule *rule, growth g, uint64_t index)
 {
-    const dcsr_i_row source = r->row[g.row];
+    const dcsr_i_relation_row source = r->row[g.row];
     const dcsr_i_symbol *second = &r->symbol[rule->second];
     uint32_t made = EMPTY;
     for (uint32_t e = g.begin; e < g.end; e++) {
@@ -370,7 +371,7 @@ dcsr_status dcsr_i_relations_grow(dcsr_i_relations *r)
         for (uint64_t k = 0; k < n; k++) {
             if (r->enough && r->pairs >= r->enough) return DCSR_OK;
             tell(r, k);
-            dcsr_i_row *row = &r->row[now[k]];
+            dcsr_i_relation_row *row = &r->row[now[k]];
             const growth g = {now[k], row->done, row->list.count};
             row->done = row->list.count;
             row->queued = false;
@@ -402,7 +403,7 @@ dcsr_status dcsr_i_relations_to_matrix(dcsr_matrix **matrix, dcsr_i_relations *r
         if (r->row[k].symbol == symbol) offsets[r->row[k].vertex + 2] += r->row[k].list.count;
     for (uint64_t v = 0; v < r->vertices; v++) offsets[v + 2] += offsets[v + 1];
     for (uint64_t k = 0; k < r->rows; k++) {
-        const dcsr_i_row *row = &r->row[k];
+        const dcsr_i_relation_row *row = &r->row[k];
         if (row->symbol != symbol || !row->list.count) continue;
         memcpy(cols + offsets[row->vertex + 1], row->list.item, row->list.count * sizeof *cols);
         offsets[row->vertex + 1] += row->list.count;

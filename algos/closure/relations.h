@@ -27,19 +27,19 @@ typedef struct dcsr_i_rule {
 } dcsr_i_rule;
 
 /* From keys to numbers: an array where there are few keys, else a hash table. */
-typedef struct dcsr_i_directory {
+typedef struct dcsr_i_relation_directory {
     uint32_t *array; /* number + 1; 0: none */
     uint64_t *key;   /* of the table; UINT64_MAX: empty */
     uint32_t *value;
     uint64_t slots, used;
-} dcsr_i_directory;
+} dcsr_i_relation_directory;
 
 typedef struct dcsr_i_symbol {
     bool family;
     bool made;      /* by some rule */
     bool by_column; /* kept by columns, too */
     uint64_t pairs;
-    dcsr_i_directory rows, columns; /* by vertex and index */
+    dcsr_i_relation_directory rows, columns; /* by vertex and index */
 } dcsr_i_symbol;
 
 /* Numbers, in the order in which they came. */
@@ -49,14 +49,14 @@ typedef struct dcsr_i_list {
     int k; /* room for 2^k; 0: none yet */
 } dcsr_i_list;
 
-typedef struct dcsr_i_row {
+typedef struct dcsr_i_relation_row {
     dcsr_i_list list;
     uint32_t done;     /* of it, what has been joined */
     uint32_t *members; /* hash table or bitmap; NULL in short lists */
     int members_k;
     bool bitmap, queued;
     uint32_t symbol, vertex, index;
-} dcsr_i_row;
+} dcsr_i_relation_row;
 
 typedef struct dcsr_i_relations {
     dcsr_i_work *work;
@@ -66,7 +66,7 @@ typedef struct dcsr_i_relations {
     uint32_t symbols;
     dcsr_i_rule *rule;
     uint32_t rules;
-    dcsr_i_row *row;
+    dcsr_i_relation_row *row;
     uint64_t rows, row_room;
     dcsr_i_list *column;
     uint64_t columns, column_room;

@@ -11,7 +11,7 @@ enum { EDGE, PARENT, UP, SG, SYMBOLS };
 /* Of all possible pairs, one in so many, of both sg and up, is many. */
 enum { MANY = 32 };
 
-static dcsr_status siblings(dcsr_i_relations *r, const dcsr_i_rows *rows)
+static dcsr_status siblings(dcsr_i_relations *r, const dcsr_i_edge_rows *rows)
 {
     for (uint64_t p = 0; p < rows->rows; p++)
         for (uint64_t a = rows->offsets[p]; a < rows->offsets[p + 1]; a++) {
@@ -26,12 +26,12 @@ static dcsr_status siblings(dcsr_i_relations *r, const dcsr_i_rows *rows)
 
 static dcsr_status grow(dcsr_matrix **pairs, dcsr_closure_result *made, dcsr_i_work *work, dcsr_view *A)
 {
-    dcsr_i_rows rows;
+    dcsr_i_edge_rows rows;
     dcsr_i_symbol symbols[SYMBOLS] = {{0}};
     dcsr_i_rule rules[] = {{.made = UP, .first = PARENT, .second = SG},
                            {.made = SG, .first = UP, .second = EDGE}};
     dcsr_i_relations r = {.symbol = symbols, .symbols = SYMBOLS, .rule = rules, .rules = 2, .told = SG};
-    DCSR_I_WORK_TRY(dcsr_i_rows_read(&rows, work, A));
+    DCSR_I_WORK_TRY(dcsr_i_edge_rows_read(&rows, work, A));
     DCSR_I_WORK_TRY(dcsr_i_relations_begin(&r, work, rows.rows, 0));
     DCSR_I_WORK_TRY(siblings(&r, &rows));
     if (dcsr_i_work_has(work, 2 * dcsr_i_generations_bytes(rows.rows)))

@@ -254,10 +254,10 @@ static void go(dcsr_follower *f, const reach *r, uint32_t u, uint32_t v)
     r->noted[f->noted++] = u;
 }
 
-static void after(dcsr_follower *f, const dcsr_i_change *change)
+static void after(dcsr_follower *f, const dcsr_i_edge_change *change)
 {
     const reach r = reach_of(f);
-    if (change->kind == DCSR_I_REMOVED)
+    if (change->kind == DCSR_I_EDGE_REMOVED)
         go(f, &r, change->from, change->to);
     else
         come(f, &r, change->from, change->to);

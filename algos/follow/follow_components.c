@@ -183,11 +183,11 @@ static void part(dcsr_follower *f, uint32_t u, uint32_t v)
     }
 }
 
-static void after(dcsr_follower *f, const dcsr_i_change *change)
+static void after(dcsr_follower *f, const dcsr_i_edge_change *change)
 {
     const uint32_t *label = f->array[LABEL], u = change->from, v = change->to;
     if (!change->link || u == v) return;
-    if (change->kind == DCSR_I_REMOVED) {
+    if (change->kind == DCSR_I_EDGE_REMOVED) {
         if (change->marked) part(f, u, v);
     } else if (label[u] != label[v]) {
         join(f, u, v);

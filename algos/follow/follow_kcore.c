@@ -350,12 +350,12 @@ static void go(dcsr_follower *f, cores *c, uint32_t u, uint32_t v)
     if (!f->anew && c->queued) move_down(f, c, K);
 }
 
-static void after(dcsr_follower *f, const dcsr_i_change *change)
+static void after(dcsr_follower *f, const dcsr_i_edge_change *change)
 {
     cores c = cores_of(f);
     const uint32_t u = change->from, v = change->to;
     if (!change->link || u == v) return;
-    const bool gone = change->kind == DCSR_I_REMOVED;
+    const bool gone = change->kind == DCSR_I_EDGE_REMOVED;
     const uint32_t one = gone ? UINT32_MAX : 1;
     if (c.core[v] >= c.core[u]) c.degree[u] += one;
     if (c.core[u] >= c.core[v]) c.degree[v] += one;

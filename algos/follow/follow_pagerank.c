@@ -144,8 +144,7 @@ static uint64_t end_of(const walk *w, uint64_t block)
 }
 
 /* Block i of the list is soon to be looked at: first its own lines are asked for, later the rows that are pushed. */
-__attribute__((always_inline)) static inline void expect(const dcsr_follower *f, const walk *w, uint64_t i,
-                                                         double threshold)
+DCSR_I_LINKS_EXPECT void expect(const dcsr_follower *f, const walk *w, uint64_t i, double threshold)
 {
     enum { IN_LINE = 64 / sizeof(dcsr_i_link_row) };
     if (i + AHEAD < f->count) {
@@ -441,11 +440,11 @@ static void grown(dcsr_follower *f, uint64_t old)
 
 /* ---- Changes ---- */
 
-static void after(dcsr_follower *f, const dcsr_i_change *change)
+static void after(dcsr_follower *f, const dcsr_i_edge_change *change)
 {
     const walk w = walk_of(f);
     const uint32_t u = change->from;
-    const double degree = w.l->row[u].length, one = change->kind == DCSR_I_INSERTED ? 1 : -1;
+    const double degree = w.l->row[u].length, one = change->kind == DCSR_I_EDGE_INSERTED ? 1 : -1;
     if (degree + (degree - one) == 1) { /* the first edge, or the last */
         add(f, &w, change->to, one * w.damping * w.x[u]);
         return;

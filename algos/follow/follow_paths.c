@@ -32,7 +32,7 @@ enum { SAMPLE = 64, SAMPLE_LINKS = 8, WIDTH = 8 };
 typedef struct paths {
     const dcsr_i_links *l;
     bool weighted;
-    dcsr_i_node *node;
+    dcsr_i_path_node *node;
     uint32_t *queue; /* whose state is not 0 */
     dcsr_i_nearest *waiting;
 } paths;
@@ -79,10 +79,9 @@ static double width_of(const dcsr_follower *f, const paths *p, const uint32_t *l
     return mean * fmin(1, WIDTH * (double)f->vertices / (double)(p->l->count + 1));
 }
 
-/* Asks for the links of vertex i of a list, which is soon to be looked at, with the weights that are given. (Inlined
- * early, as gcc takes what only asks for memory for what does nothing.) */
-__attribute__((always_inline)) static inline void expect(const paths *p, const double *weights,
-                                                         const uint32_t *list, uint64_t count, uint64_t i)
+/* Asks for the links of vertex i of a list, which is soon to be looked at, with the weights that are given. */
+DCSR_I_LINKS_EXPECT void expect(const paths *p, const double *weights, const uint32_t *list, uint64_t count,
+                                uint64_t i)
 {
     if (i >= count) return;
     const uint64_t begin = p->l->row[list[i]].begin;
@@ -97,8 +96,7 @@ __attribute__((always_inline)) static inline void expect(const paths *p, const d
 }
 
 /* The same of the nodes at the ends of its first links. */
-__attribute__((always_inline)) static inline void expect_ends(const paths *p, const uint32_t *list,
-                                                              uint64_t count, uint64_t i)
+DCSR_I_LINKS_EXPECT void expect_ends(const paths *p, const uint32_t *list, uint64_t count, uint64_t i)
 {
     if (i >= count) return;
     const uint32_t *end = p->l->end + p->l->row[list[i]].begin;
@@ -165,7 +163,7 @@ static dcsr_status anew(dcsr_follower *f, dcsr_view *view)
         for (DCSR_I_EACH_LINK(k, p.l, u)) f->negative += p.l->out[k] < 0;
     f->mixed = f->negative != 0;
     f->paths = (dcsr_sssp_result){0};
-    for (uint64_t v = 0; v < n; v++) p.node[v] = (dcsr_i_node){INFINITY, NONE, 0};
+    for (uint64_t v = 0; v < n; v++) p.node[v] = (dcsr_i_path_node){INFINITY, NONE, 0};
     if (f->negative) {
         f->anew = DCSR_FOLLOW_NEGATIVE;
         return dcsr_sssp(f->array[TOLD], &f->paths, view, f->source, NULL);
@@ -179,7 +177,7 @@ static dcsr_status anew(dcsr_follower *f, dcsr_view *view)
 static void grown(dcsr_follower *f, uint64_t old)
 {
     const paths p = paths_of(f);
-    for (uint64_t v = old; v < f->vertices; v++) p.node[v] = (dcsr_i_node){INFINITY, NONE, 0};
+    for (uint64_t v = old; v < f->vertices; v++) p.node[v] = (dcsr_i_path_node){INFINITY, NONE, 0};
 }
 
 /* ---- Changes ---- */
@@ -191,18 +189,18 @@ static void note(dcsr_follower *f, const paths *p, uint32_t v, uint32_t state)
 }
 
 /* Distances change in settle() alone. */
-static void after(dcsr_follower *f, const dcsr_i_change *change)
+static void after(dcsr_follower *f, const dcsr_i_edge_change *change)
 {
     const paths p = paths_of(f);
     const uint32_t u = change->from, v = change->to;
     if (p.weighted) {
-        f->negative += change->kind != DCSR_I_REMOVED && change->weight < 0;
-        f->negative -= change->kind != DCSR_I_INSERTED && change->old < 0;
+        f->negative += change->kind != DCSR_I_EDGE_REMOVED && change->weight < 0;
+        f->negative -= change->kind != DCSR_I_EDGE_INSERTED && change->old < 0;
     }
-    const bool worse =
-        change->kind == DCSR_I_REMOVED || (change->kind == DCSR_I_CHANGED && change->weight > change->old);
+    const bool worse = change->kind == DCSR_I_EDGE_REMOVED ||
+                       (change->kind == DCSR_I_EDGE_CHANGED && change->weight > change->old);
     if (worse && p.node[v].above == u) note(f, &p, v, SUSPECT);
-    if (change->kind != DCSR_I_REMOVED && p.node[u].distance + change->weight < p.node[v].distance)
+    if (change->kind != DCSR_I_EDGE_REMOVED && p.node[u].distance + change->weight < p.node[v].distance)
         note(f, &p, u, NOTED);
 }
 
@@ -212,7 +210,7 @@ static bool is_supported(dcsr_follower *f, const paths *p, uint32_t v)
     const double distance = p->node[v].distance;
     dcsr_i_follow_work(f, p->l->row[v].length);
     for (DCSR_I_EACH_LINK(k, p->l, v)) {
-        const dcsr_i_node *u = &p->node[p->l->end[k]];
+        const dcsr_i_path_node *u = &p->node[p->l->end[k]];
         if (u->distance >= distance || u->distance + weight_from(p, k) != distance || u->state & TRIMMED)
             continue;
         p->node[v].above = p->l->end[k];
@@ -257,12 +255,12 @@ static dcsr_status trim(dcsr_follower *f, const paths *p)
 /* The distance that vertices that were not trimmed give to one that was. */
 static void attach(dcsr_follower *f, const paths *p, uint32_t v)
 {
-    dcsr_i_node *at = &p->node[v];
+    dcsr_i_path_node *at = &p->node[v];
     at->distance = INFINITY;
     at->above = NONE;
     dcsr_i_follow_work(f, p->l->row[v].length);
     for (DCSR_I_EACH_LINK(k, p->l, v)) {
-        const dcsr_i_node *u = &p->node[p->l->end[k]];
+        const dcsr_i_path_node *u = &p->node[p->l->end[k]];
         const double distance = u->distance + weight_from(p, k);
         if (distance >= at->distance || u->state & TRIMMED) continue;
         at->distance = distance;
@@ -307,7 +305,7 @@ static dcsr_status settle(dcsr_follower *f, dcsr_view *view)
 #define PATHS(told)                                                                                       \
     .sourced = true, .patience = 4, .reserve = reserve, .release = release, .anew = anew, .grown = grown, \
     .after = after, .settle = settle,                                                                     \
-    .size = {[NODE] = sizeof(dcsr_i_node), [QUEUE] = sizeof(uint32_t), [TOLD] = sizeof(told)}
+    .size = {[NODE] = sizeof(dcsr_i_path_node), [QUEUE] = sizeof(uint32_t), [TOLD] = sizeof(told)}
 
 static const dcsr_i_follow_kind levels = {
     .name = "bfs", .call = "dcsr_follow_bfs", .getter = "dcsr_follower_get_levels", PATHS(int32_t)};
@@ -332,7 +330,7 @@ dcsr_status dcsr_follower_get_levels(dcsr_follower *f, dcsr_followed_levels *fou
 {
     dcsr_status status = dcsr_i_follow_check(f, found, &levels);
     if (status) return status;
-    const dcsr_i_node *node = f->array[NODE];
+    const dcsr_i_path_node *node = f->array[NODE];
     int32_t *level = f->array[TOLD];
     *found = (dcsr_followed_levels){
         .version = f->version, .vertices = f->vertices, .source = f->source, .level = level};
@@ -348,7 +346,7 @@ dcsr_status dcsr_follower_get_distances(dcsr_follower *f, dcsr_followed_distance
 {
     dcsr_status status = dcsr_i_follow_check(f, found, &distances);
     if (status) return status;
-    const dcsr_i_node *node = f->array[NODE];
+    const dcsr_i_path_node *node = f->array[NODE];
     double *distance = f->array[TOLD];
     *found = (dcsr_followed_distances){.version = f->version,
                                        .vertices = f->vertices,

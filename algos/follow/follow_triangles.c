@@ -102,7 +102,7 @@ static void meet_blocks(meeting *m, const uint32_t **few, const uint32_t *few_en
     *many = b;
 }
 
-static void after(dcsr_follower *f, const dcsr_i_change *change)
+static void after(dcsr_follower *f, const dcsr_i_edge_change *change)
 {
     const dcsr_i_links *l = &f->links;
     uint32_t u = change->from, v = change->to;
@@ -113,8 +113,10 @@ static void after(dcsr_follower *f, const dcsr_i_change *change)
         v = other;
     }
     /* A sum that wraps, so that one is added or taken away. */
-    meeting m = {
-        .u = u, .v = v, .of = f->array[TRIANGLES], .one = change->kind == DCSR_I_REMOVED ? UINT64_MAX : 1};
+    meeting m = {.u = u,
+                 .v = v,
+                 .of = f->array[TRIANGLES],
+                 .one = change->kind == DCSR_I_EDGE_REMOVED ? UINT64_MAX : 1};
     const uint32_t *few = l->end + l->row[u].begin, *few_end = few + l->row[u].length;
     const uint32_t *many = l->end + l->row[v].begin, *many_end = many + l->row[v].length;
     const bool search = l->row[v].length / LONGER > l->row[u].length;

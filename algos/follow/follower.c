@@ -160,7 +160,7 @@ void dcsr_follower_destroy(dcsr_follower *f)
 /* ---- Advancing ---- */
 
 /* One edge, in the copy of the graph and, unless following was given up, in the result. */
-static dcsr_status apply(dcsr_follower *f, dcsr_i_change *change)
+static dcsr_status apply(dcsr_follower *f, dcsr_i_edge_change *change)
 {
     const dcsr_i_follow_kind *kind = f->kind;
     dcsr_i_links *links = &f->links;
@@ -168,10 +168,10 @@ static dcsr_status apply(dcsr_follower *f, dcsr_i_change *change)
     const int way = dcsr_i_links_is_at(links, place, change->from, change->to) ? links->way[place] : 0;
     const bool there = way & DCSR_I_LINK_OUT;
     /* One of several entries of a position says nothing new. */
-    if (there == (change->kind == DCSR_I_INSERTED)) return DCSR_OK;
+    if (there == (change->kind == DCSR_I_EDGE_INSERTED)) return DCSR_OK;
     change->marked = way & DCSR_I_LINK_MARK;
     if (there && kind->weighted) change->old = links->out[place];
-    if (change->kind == DCSR_I_REMOVED) {
+    if (change->kind == DCSR_I_EDGE_REMOVED) {
         change->link = dcsr_i_links_remove(links, change->from, change->to, place);
     } else {
         dcsr_status status =
@@ -182,24 +182,35 @@ static dcsr_status apply(dcsr_follower *f, dcsr_i_change *change)
     return DCSR_OK;
 }
 
-/* Entry k of the list is soon to be applied. */
-static inline void expect(const dcsr_follower *f, const dcsr_diff_list *list, uint64_t k,
-                          void (*of)(const dcsr_i_links *, uint32_t))
+/* Entry k of the list is soon to be applied: asks for where its rows are, or for these and for what is known first of
+ * its vertices. */
+DCSR_I_LINKS_EXPECT void expect_rows(const dcsr_follower *f, const dcsr_diff_list *list, uint64_t k)
 {
     if (k >= list->nnz) return;
-    of(&f->links, list->row_indices[k]);
-    if (!f->links.only_out) of(&f->links, list->col_indices[k]);
+    dcsr_i_links_expect_row(&f->links, list->row_indices[k]);
+    if (!f->links.only_out) dcsr_i_links_expect_row(&f->links, list->col_indices[k]);
 }
 
-static dcsr_status apply_list(dcsr_follower *f, const dcsr_diff_list *list, dcsr_i_change_kind kind,
+DCSR_I_LINKS_EXPECT void expect_places(const dcsr_follower *f, const dcsr_diff_list *list, uint64_t k)
+{
+    const char *first = f->array[0];
+    const size_t size = f->kind->size[0];
+    if (k >= list->nnz) return;
+    dcsr_i_links_expect_places(&f->links, list->row_indices[k]);
+    if (!f->links.only_out) dcsr_i_links_expect_places(&f->links, list->col_indices[k]);
+    __builtin_prefetch(first + list->row_indices[k] * size, 1);
+    __builtin_prefetch(first + list->col_indices[k] * size, 1);
+}
+
+static dcsr_status apply_list(dcsr_follower *f, const dcsr_diff_list *list, dcsr_i_edge_change_kind kind,
                               const bool *stays)
 {
     dcsr_status status = DCSR_OK;
     for (uint64_t k = 0; k < list->nnz && !status; k++) {
-        expect(f, list, k + AHEAD, dcsr_i_links_expect_row);
-        expect(f, list, k + AHEAD / 2, dcsr_i_links_expect_places);
+        expect_rows(f, list, k + AHEAD);
+        expect_places(f, list, k + AHEAD / 2);
         if (stays && stays[k]) continue;
-        dcsr_i_change change = {.kind = kind, .from = list->row_indices[k], .to = list->col_indices[k]};
+        dcsr_i_edge_change change = {.kind = kind, .from = list->row_indices[k], .to = list->col_indices[k]};
         if (f->kind->weighted && list->new_values)
             change.weight = dcsr_i_links_weight(f->shape.type, list->new_values, k);
         else
@@ -227,9 +238,9 @@ static dcsr_status apply_all(dcsr_follower *f, dcsr_view *view, const dcsr_diff_
                              const bool *stays)
 {
     f->valid = false;
-    dcsr_status status = apply_list(f, &entries->removed, DCSR_I_REMOVED, stays);
-    if (!status && f->kind->weighted) status = apply_list(f, &entries->changed, DCSR_I_CHANGED, NULL);
-    if (!status) status = apply_list(f, &entries->inserted, DCSR_I_INSERTED, NULL);
+    dcsr_status status = apply_list(f, &entries->removed, DCSR_I_EDGE_REMOVED, stays);
+    if (!status && f->kind->weighted) status = apply_list(f, &entries->changed, DCSR_I_EDGE_CHANGED, NULL);
+    if (!status) status = apply_list(f, &entries->inserted, DCSR_I_EDGE_INSERTED, NULL);
     if (!status && !f->anew && f->kind->settle) status = f->kind->settle(f, view);
     if (!status && f->anew) {
         f->touched = f->vertices;

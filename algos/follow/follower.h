@@ -14,16 +14,20 @@
 #include "algos/follow/nearest.h"
 #include <dcsr/follow.h>
 
-typedef enum dcsr_i_change_kind { DCSR_I_INSERTED, DCSR_I_REMOVED, DCSR_I_CHANGED } dcsr_i_change_kind;
+typedef enum dcsr_i_edge_change_kind {
+    DCSR_I_EDGE_INSERTED,
+    DCSR_I_EDGE_REMOVED,
+    DCSR_I_EDGE_CHANGED
+} dcsr_i_edge_change_kind;
 
 /* One edge that differs. */
-typedef struct dcsr_i_change {
-    dcsr_i_change_kind kind;
+typedef struct dcsr_i_edge_change {
+    dcsr_i_edge_change_kind kind;
     uint32_t from, to;
     bool marked;        /* the link had DCSR_I_LINK_MARK before */
     bool link;          /* of `after`: the two vertices had no edge before, or have none now */
     double weight, old; /* where weights are kept */
-} dcsr_i_change;
+} dcsr_i_edge_change;
 
 enum { DCSR_I_FOLLOW_ARRAYS = 13, DCSR_I_FOLLOW_LITTLE = 1000 };
 
@@ -32,7 +36,7 @@ typedef struct dcsr_i_follow_kind {
     const char *name, *call, *getter;
     bool sourced, weighted;            /* begins at a source; reads weights */
     bool only_out;                     /* needs no edges by the vertex to which they lead */
-    uint64_t patience;                 /* work after which it is computed anew, in passes over the graph */
+    uint64_t patience;                 /* work after which it is computed anew, in eighths of all links */
     size_t size[DCSR_I_FOLLOW_ARRAYS]; /* of the arrays with an element for each vertex; 0: there is none */
     /* Makes room for this number of vertices outside of the arrays. On failure nothing has changed. */
     dcsr_status (*reserve)(dcsr_follower *f, uint64_t vertices);
@@ -41,7 +45,7 @@ typedef struct dcsr_i_follow_kind {
     dcsr_status (*anew)(dcsr_follower *f, dcsr_view *view);
     /* Vertices from `old` on are new, without edges; arrays are zero there. */
     void (*grown)(dcsr_follower *f, uint64_t old);
-    void (*after)(dcsr_follower *f, const dcsr_i_change *change);
+    void (*after)(dcsr_follower *f, const dcsr_i_edge_change *change);
     dcsr_status (*settle)(dcsr_follower *f, dcsr_view *view);
 } dcsr_i_follow_kind;
 

@@ -59,13 +59,17 @@ dcsr_status dcsr_i_links_insert(dcsr_i_links *links, uint32_t from, uint32_t to,
 /* Removes it, which is there; whether the vertices have lost their last edge. */
 bool dcsr_i_links_remove(dcsr_i_links *links, uint32_t from, uint32_t to, uint64_t place);
 
+/* Of functions that only ask for memory: gcc takes a call of one for a call without effect, unless it is inlined by
+ * force. */
+#define DCSR_I_LINKS_EXPECT static inline __attribute__((always_inline))
+
 /* Asks for what is about to be read, so that memory is waited for many times at once: first of where a row is, then of
  * its beginning. */
-static inline void dcsr_i_links_expect_row(const dcsr_i_links *links, uint32_t u)
+DCSR_I_LINKS_EXPECT void dcsr_i_links_expect_row(const dcsr_i_links *links, uint32_t u)
 {
     __builtin_prefetch(links->row + u);
 }
-static inline void dcsr_i_links_expect_places(const dcsr_i_links *links, uint32_t u)
+DCSR_I_LINKS_EXPECT void dcsr_i_links_expect_places(const dcsr_i_links *links, uint32_t u)
 {
     enum { LINE = 64, MOST = 128 };
     const uint64_t begin = links->row[u].begin,

@@ -85,13 +85,13 @@ static inline void put(dcsr_i_nearest *q, uint64_t count, uint32_t v)
     bunch->vertex[bunch->count++] = v;
 }
 
-void dcsr_i_nearest_add(dcsr_i_nearest *q, dcsr_i_node *node, uint32_t v)
+void dcsr_i_nearest_add(dcsr_i_nearest *q, dcsr_i_path_node *node, uint32_t v)
 {
     node[v].state |= DCSR_I_WAITS;
     put(q, count_of(q, node[v].distance), v);
 }
 
-void dcsr_i_nearest_lower(dcsr_i_nearest *q, dcsr_i_node *node, uint32_t v, double distance)
+void dcsr_i_nearest_lower(dcsr_i_nearest *q, dcsr_i_path_node *node, uint32_t v, double distance)
 {
     const uint64_t count = count_of(q, distance);
     const bool stays = node[v].state & DCSR_I_WAITS && count_of(q, node[v].distance) == count;
@@ -101,7 +101,7 @@ void dcsr_i_nearest_lower(dcsr_i_nearest *q, dcsr_i_node *node, uint32_t v, doub
 }
 
 /* Shares the nearest bucket that is not of level 0 out among those below. */
-static void distribute(dcsr_i_nearest *q, const dcsr_i_node *node)
+static void distribute(dcsr_i_nearest *q, const dcsr_i_path_node *node)
 {
     int level = 1;
     while (!q->filled[level]) level++;
@@ -110,7 +110,7 @@ static void distribute(dcsr_i_nearest *q, const dcsr_i_node *node)
     q->filled[level] &= q->filled[level] - 1;
     for (uint32_t b = q->first[level][slot]; b != NONE; b = q->bunch[b].next)
         for (uint32_t i = 0; i < q->bunch[b].count; i++) {
-            const dcsr_i_node *at = &node[q->bunch[b].vertex[i]];
+            const dcsr_i_path_node *at = &node[q->bunch[b].vertex[i]];
             if (!(at->state & DCSR_I_WAITS)) continue;
             const uint64_t count = count_of(q, at->distance);
             least = count < least ? count : least;
@@ -127,7 +127,7 @@ static void distribute(dcsr_i_nearest *q, const dcsr_i_node *node)
 }
 
 /* The nearest bucket, as it is, becomes that from which vertices are taken. False if there is none. */
-static bool open_bucket(dcsr_i_nearest *q, const dcsr_i_node *node)
+static bool open_bucket(dcsr_i_nearest *q, const dcsr_i_path_node *node)
 {
     while (!q->filled[0]) {
         uint64_t any = 0;
@@ -142,7 +142,7 @@ static bool open_bucket(dcsr_i_nearest *q, const dcsr_i_node *node)
     return true;
 }
 
-uint32_t dcsr_i_nearest_take(dcsr_i_nearest *q, const dcsr_i_node *node, uint32_t vertex[DCSR_I_BUNCH])
+uint32_t dcsr_i_nearest_take(dcsr_i_nearest *q, const dcsr_i_path_node *node, uint32_t vertex[DCSR_I_BUNCH])
 {
     if (q->status || (q->open == NONE && !open_bucket(q, node))) return 0;
     const uint32_t at = q->open, count = q->bunch[at].count;

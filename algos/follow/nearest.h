@@ -17,11 +17,11 @@
 #include <dcsr/extend.h>
 
 /* A vertex of a tree of shortest paths. */
-typedef struct dcsr_i_node {
+typedef struct dcsr_i_path_node {
     double distance;
     uint32_t above; /* in the tree; UINT32_MAX for the source and what is not reached */
     uint32_t state; /* DCSR_I_WAITS, and the user's */
-} dcsr_i_node;
+} dcsr_i_path_node;
 enum { DCSR_I_WAITS = 1 };
 
 enum { DCSR_I_BUNCH = 62, DCSR_I_NEAREST_BITS = 6, DCSR_I_NEAREST_LEVELS = 11 };
@@ -40,9 +40,9 @@ typedef struct dcsr_i_nearest {
     uint32_t first[DCSR_I_NEAREST_LEVELS][1 << DCSR_I_NEAREST_BITS];
     dcsr_i_bunch *bunch;
     uint32_t used, room; /* bunches */
-    uint32_t free,
-        open; /* the first of those given back, and of the bucket that is being taken; or UINT32_MAX */
-    dcsr_status status; /* OUT_OF_MEMORY: vertices were lost */
+    uint32_t free;       /* the first of those given back, or UINT32_MAX */
+    uint32_t open;       /* the first of the bucket that is being taken, or UINT32_MAX */
+    dcsr_status status;  /* OUT_OF_MEMORY: vertices were lost */
 } dcsr_i_nearest;
 
 /* Empties it, for distances from 0 on and a width above 0. */
@@ -51,13 +51,13 @@ void dcsr_i_nearest_free(dcsr_i_nearest *q);
 
 /* Adds v, which waits from now on. Its distance is not below that of any vertex of the bucket taken from last, nor more
  * than it ever was while it waited. */
-void dcsr_i_nearest_add(dcsr_i_nearest *q, dcsr_i_node *node, uint32_t v);
+void dcsr_i_nearest_add(dcsr_i_nearest *q, dcsr_i_path_node *node, uint32_t v);
 
 /* v, which may wait already, has come nearer, to this distance. The same holds. */
-void dcsr_i_nearest_lower(dcsr_i_nearest *q, dcsr_i_node *node, uint32_t v, double distance);
+void dcsr_i_nearest_lower(dcsr_i_nearest *q, dcsr_i_path_node *node, uint32_t v, double distance);
 
 /* Takes vertices of the nearest bucket: their number, 0 when none is left, or after a failure. Those that do not wait
  * (any more) are to be passed over. */
-uint32_t dcsr_i_nearest_take(dcsr_i_nearest *q, const dcsr_i_node *node, uint32_t vertex[DCSR_I_BUNCH]);
+uint32_t dcsr_i_nearest_take(dcsr_i_nearest *q, const dcsr_i_path_node *node, uint32_t vertex[DCSR_I_BUNCH]);
 
 #endif

@@ -246,10 +246,10 @@ static int ingest(ingest_stream *stream, ingest_plan *plan)
     if (!status && stream->target) status = ingest_target_store(stream->target, stream->matrix);
     if (stream->metrics) ingest_metrics_end(stream->metrics, stream);
     if (!status) status = reading;
-    if (!status && ingest_given.have_source && ingest_given.source >= stream->rows && !ingest_interrupted()) {
+    if (!status && stream->reader && ingest_given.have_source && ingest_given.source >= stream->rows &&
+        !ingest_interrupted())
         status = cli_fail(cli, "--source %llu is not a vertex; there are %llu, counted from 0",
                           (unsigned long long)ingest_given.source, (unsigned long long)stream->rows);
-    }
     if (status) return status;
     status = print(stream, seconds);
     return status ? status : following;

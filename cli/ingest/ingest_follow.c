@@ -19,7 +19,7 @@ struct ingest_followers {
     uint64_t source;
     dcsr_follower *follower[KINDS];
     char told[KINDS * SHORT]; /* the last line */
-    uint64_t version, versions, anew, touched;
+    uint64_t version, rows, versions, anew, touched;
     double next, seconds;
     int status; /* that of the first that failed */
 };
@@ -269,6 +269,7 @@ static void follow(ingest_followers *all, dcsr_view *view, uint64_t version)
         if (status) give_up(all, kind);
     }
     all->version = version;
+    all->rows = shape.rows;
     all->versions++;
     if (!strcmp(line, all->told) || all->cli->quiet) return;
     cli_progress_end(all->cli);
@@ -301,6 +302,11 @@ void ingest_followers_tick(ingest_followers *all, dcsr_matrix *matrix)
 int ingest_followers_end(ingest_followers *all, dcsr_matrix *matrix)
 {
     look(all, matrix, DCSR_VIEW_LATEST);
+    for (int kind = 0; kind < KINDS && ingest_given.have_source && !ingest_interrupted(); kind++)
+        if (all->wanted >> kind & 1 && !all->follower[kind])
+            all->status = cli_fail(
+                all->cli, "--follow %s: --source %llu is not a vertex; there are %llu, counted from 0",
+                kinds[kind].word, (unsigned long long)all->source, (unsigned long long)all->rows);
     return all->status;
 }
 

@@ -23,8 +23,6 @@ struct dcsr_diff {
     dcsr_i_differences list[DCSR_I_DIFFERENCES];
 };
 
-/* ---- diff_rows.c ---- */
-
 /* Rows of two versions in host memory, perhaps of different dimensions, each of them as published or as a CSR.
  * Row i of either has the number numbers[i], or i if that is NULL. Places of `apart` versions are of two arenas. */
 typedef struct dcsr_i_row_pairs {
@@ -33,6 +31,22 @@ typedef struct dcsr_i_row_pairs {
     const uint32_t *numbers;
     bool apart;
 } dcsr_i_row_pairs;
+
+/* ---- diff_pages.c ---- */
+
+/* Of the version that has more. */
+uint64_t dcsr_i_diff_most_rows(const dcsr_i_row_pairs *pairs);
+/* The pages that the versions do not share. */
+dcsr_status dcsr_i_diff_list_pages(dcsr_i_page_list *list, dcsr_context *context,
+                                   const dcsr_i_row_pairs *pairs);
+/* Which rows of page[n] of `count` may differ, a bit each: not those that both versions have at the same places. None
+ * beyond the last. Asks for what is known of the pages behind it, and for the rows that it tells, so that memory is
+ * waited for many times at once. */
+uint64_t dcsr_i_diff_candidates(const dcsr_i_row_pairs *pairs, size_t value_size, const uint32_t *page,
+                                uint64_t n, uint64_t count);
+
+/* ---- diff_rows.c ---- */
+
 /* Fills the diff's arrays, and counts in its info. Those of a diff that fails are freed with it. */
 dcsr_status dcsr_i_diff_fill(dcsr_diff *diff, const dcsr_i_row_pairs *pairs);
 

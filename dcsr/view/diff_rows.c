@@ -329,7 +329,10 @@ static uint64_t value_of(const part *p, const row *r, uint64_t e)
     return word;
 }
 
-/* How many entries from i and j on are the same; perhaps some less. */
+/* Entries that are compared at once where a difference is near. */
+enum { SHORT_STEP = 8 };
+
+/* How many entries from i and j on are the same; less than SHORT_STEP less. */
 static uint64_t equal_run(const part *p, uint64_t i, uint64_t j)
 {
     const row *a = &p->from, *b = &p->to;
@@ -339,6 +342,13 @@ static uint64_t equal_run(const part *p, uint64_t i, uint64_t j)
         if (memcmp(a->columns + i + n, b->columns + j + n, STEP * sizeof *a->columns) ||
             (size && memcmp(a->values + (i + n) * size, b->values + (j + n) * size, STEP * size)))
             break;
+    for (; i + n + SHORT_STEP <= a->length && j + n + SHORT_STEP <= b->length; n += SHORT_STEP) {
+        uint32_t differ = 0;
+        for (int e = 0; e < SHORT_STEP; e++) differ |= a->columns[i + n + e] ^ b->columns[j + n + e];
+        if (differ ||
+            (size && memcmp(a->values + (i + n) * size, b->values + (j + n) * size, SHORT_STEP * size)))
+            break;
+    }
     return n;
 }
 
@@ -351,7 +361,7 @@ static bool merge(part *p, uint32_t number)
         if (i >= look) {
             const uint64_t run = equal_run(p, i, j);
             i += run, j += run;
-            look = i + STEP;
+            look = i + SHORT_STEP;
             if (run) continue;
         }
         uint64_t in_a = i < a->length ? a->columns[i] : UINT64_MAX,
@@ -420,59 +430,13 @@ static bool compare_row(part *p, uint64_t i)
 
 /* ---- Pages, shared among threads ---- */
 
-static uint64_t most_rows(const dcsr_i_row_pairs *pairs)
-{
-    return pairs->from->rows > pairs->to->rows ? pairs->from->rows : pairs->to->rows;
-}
-
-/* The next page to be looked at. */
-static uint64_t next_page(const dcsr_i_row_pairs *pairs, uint64_t p)
-{
-    if (!pairs->from->table || !pairs->to->table) return p;
-    return dcsr_i_next_unshared_page(pairs->from->table, pairs->to->table, p);
-}
-
-static dcsr_status list_pages(dcsr_i_page_list *list, dcsr_context *context, const dcsr_i_row_pairs *pairs)
-{
-    const uint64_t pages = (most_rows(pairs) + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT;
-    uint64_t count = 0;
-    for (uint64_t p = 0; (p = next_page(pairs, p)) < pages; p++) count++;
-    *list = (dcsr_i_page_list){.capacity = count};
-    list->page = dcsr_i_alloc(context, DCSR_I_SCRATCH, count, sizeof *list->page);
-    if (!list->page) return DCSR_ERROR_OUT_OF_MEMORY;
-    for (uint64_t p = 0; (p = next_page(pairs, p)) < pages; p++) list->page[list->count++] = (uint32_t)p;
-    return DCSR_OK;
-}
-
-/* Which rows of a page may differ, a bit each: not those that both versions have at the same places. All rows of a page
- * are looked at for few that a batch has changed, so this is done without their pieces where they are in one piece, or
- * the page's segments are shared. */
-static uint64_t find_candidates(const dcsr_i_row_pairs *pairs, uint64_t page)
-{
-    const dcsr_i_table *from = pairs->from->table, *to = pairs->to->table;
-    const uint64_t pages_from = from ? dcsr_i_page_count(from) : 0, pages_to = to ? dcsr_i_page_count(to) : 0;
-    const dcsr_i_row_page *a = page < pages_from ? dcsr_i_page(from, page) : NULL;
-    const dcsr_i_row_page *b = page < pages_to ? dcsr_i_page(to, page) : NULL;
-    if (pairs->apart || !a || !b) return UINT64_MAX;
-    uint64_t candidates = a->fragmented ^ b->fragmented;
-    bool shared = true;
-    for (int k = 0; k < from->segments_per_row && k < to->segments_per_row; k++)
-        shared &= a->segment[k] == b->segment[k] || !a->segment[k] || !b->segment[k];
-    if (!shared) candidates = a->fragmented | b->fragmented;
-    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
-        bool differs = a->length[r] != b->length[r];
-        if (!shared && !differs && a->length[r] && !(candidates >> r & 1))
-            differs = dcsr_i_begin_of(a, 0, r) != dcsr_i_begin_of(b, 0, r);
-        candidates |= (uint64_t)differs << r;
-    }
-    return candidates;
-}
-
 static void compare_pages(part *p, const uint32_t *page, uint64_t count)
 {
-    const uint64_t rows = most_rows(p->pairs);
+    const uint64_t rows = dcsr_i_diff_most_rows(p->pairs);
+    uint64_t next = dcsr_i_diff_candidates(p->pairs, p->value_size, page, 0, count);
     for (uint64_t n = 0; n < count && !p->failed; n++) {
-        uint64_t candidates = find_candidates(p->pairs, page[n]);
+        uint64_t candidates = next;
+        next = dcsr_i_diff_candidates(p->pairs, p->value_size, page, n + 1, count);
         for (; candidates && !p->failed; candidates &= candidates - 1) {
             const uint64_t i = (uint64_t)page[n] << DCSR_I_PAGE_SHIFT | (uint64_t)__builtin_ctzll(candidates);
             if (i < rows) p->failed = !compare_row(p, i);
@@ -563,7 +527,7 @@ static dcsr_status compare_list(dcsr_diff *diff, const dcsr_i_row_pairs *pairs, 
 dcsr_status dcsr_i_diff_fill(dcsr_diff *diff, const dcsr_i_row_pairs *pairs)
 {
     dcsr_i_page_list list;
-    dcsr_status status = list_pages(&list, diff->context, pairs);
+    dcsr_status status = dcsr_i_diff_list_pages(&list, diff->context, pairs);
     if (status == DCSR_OK) status = compare_list(diff, pairs, &list);
     dcsr_i_page_list_free(&list, diff->context);
     return status;

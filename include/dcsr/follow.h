@@ -182,7 +182,7 @@ DCSR_API dcsr_status dcsr_follower_get_distances(dcsr_follower *follower, dcsr_f
  * residual moves the rank of its vertex and goes on along that one's edges; those that are largest for their number of
  * edges go first, until the sum is small enough (N. Ohsaka, T. Maehara, K. Kawarabayashi 2015); more than the residual
  * is pushed where that takes several sweeps. Vertices with residuals too small to matter are not visited. Where edges
- * handed along are 16 times all there are: computed anew. The copy of the graph has each edge at the vertex alone from
+ * handed along are 32 times all there are: computed anew. The copy of the graph has each edge at the vertex alone from
  * which it leads, 5 to 10 bytes. Memory besides: 37 n bytes. */
 DCSR_API dcsr_status dcsr_follow_pagerank(dcsr_follower **follower, dcsr_view *view,
                                           const dcsr_pagerank_options *options);

@@ -193,14 +193,14 @@ Test(followers_paths, wait_by_their_distance)
     static const double widths[] = {1, 0.3, 1e-9, 1e12, 0};
     dcsr_context *context = test_context(1);
     dcsr_i_nearest *q = test_allocate(1, sizeof *q);
-    dcsr_i_node *node = test_allocate(VERTICES, sizeof *node);
+    dcsr_i_path_node *node = test_allocate(VERTICES, sizeof *node);
     *q = (dcsr_i_nearest){.context = context};
     for (int w = 0; w < 5; w++) {
         test_random random = {(uint64_t)w};
         uint32_t taken[DCSR_I_BUNCH];
         uint64_t waiting = 0;
         double now = 0;
-        for (int v = 0; v < VERTICES; v++) node[v] = (dcsr_i_node){INFINITY, 0, 0};
+        for (int v = 0; v < VERTICES; v++) node[v] = (dcsr_i_path_node){INFINITY, 0, 0};
         dcsr_i_nearest_begin(q, widths[w]);
         for (int round = 0; round < ROUNDS || waiting; round++) {
             for (uint64_t adds = round < ROUNDS ? test_random_below(&random, 4) : 0; adds--;) {
@@ -220,7 +220,7 @@ Test(followers_paths, wait_by_their_distance)
             cr_assert((n > 0 || !waiting) && !q->status);
             double least = INFINITY;
             for (uint32_t i = 0; i < n; i++) {
-                dcsr_i_node *v = &node[taken[i]];
+                dcsr_i_path_node *v = &node[taken[i]];
                 if (!(v->state & DCSR_I_WAITS)) continue;
                 v->state = 0;
                 waiting--;

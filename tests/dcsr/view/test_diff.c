@@ -88,6 +88,55 @@ Test(diff, lists_what_was_inserted_removed_and_changed)
     test_close(context);
 }
 
+/* Rows of 1, 2, ... entries, in the even columns. */
+enum { LONGEST = 150 };
+
+static void fill_triangle(dcsr_matrix *matrix)
+{
+    enum { ENTRIES = LONGEST * (LONGEST + 1) / 2 };
+    static uint64_t row[ENTRIES], col[ENTRIES];
+    static double value[ENTRIES];
+    size_t n = 0;
+    for (uint64_t r = 0; r < LONGEST; r++)
+        for (uint64_t e = 0; e <= r; e++, n++) row[n] = r, col[n] = 2 * e, value[n] = 1;
+    TEST_OK(dcsr_matrix_insert(matrix, n, row, col, value, NULL));
+}
+
+Test(diff, finds_one_entry_wherever_it_is_in_a_row)
+{
+    dcsr_context *context = test_context(1);
+    for (uint64_t place = 0; place < LONGEST; place += 1 + place / 40) {
+        dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, LONGEST, 2 * LONGEST, DCSR_POLICY_LAST);
+        fill_triangle(matrix);
+        dcsr_view *full = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST), *other[3];
+        uint64_t row[LONGEST], col[LONGEST], odd[LONGEST], n = 0;
+        double two[LONGEST];
+        for (uint64_t r = place; r < LONGEST; r++, n++)
+            row[n] = r, col[n] = 2 * place, odd[n] = 2 * place + 1, two[n] = 2;
+        TEST_OK(dcsr_matrix_remove(matrix, n, row, col, NULL)); /* removed: full to 0 */
+        other[0] = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST);
+        TEST_OK(dcsr_matrix_insert(matrix, n, row, col, two, NULL)); /* changed: full to 1 */
+        other[1] = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST);
+        TEST_OK(dcsr_matrix_insert(matrix, n, row, odd, two, NULL)); /* inserted: 1 to 2 */
+        other[2] = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST);
+        for (int k = 0; k < 3; k++) {
+            dcsr_diff *diff = diff_of(k == 2 ? other[1] : full, other[k]);
+            const dcsr_diff_entries e = entries_of(diff);
+            const dcsr_diff_list *list = k == 0 ? &e.removed : k == 1 ? &e.changed : &e.inserted;
+            cr_assert_eq(e.removed.nnz + e.changed.nnz + e.inserted.nnz, n);
+            cr_assert_eq(list->nnz, n);
+            for (uint64_t i = 0; i < n; i++)
+                cr_assert(list->row_indices[i] == row[i] &&
+                          list->col_indices[i] == (k == 2 ? odd[i] : col[i]));
+            dcsr_diff_destroy(diff);
+        }
+        dcsr_view_destroy(full);
+        for (int k = 0; k < 3; k++) dcsr_view_destroy(other[k]);
+        dcsr_matrix_destroy(matrix);
+    }
+    test_close(context);
+}
+
 Test(diff, compares_values_bit_by_bit)
 {
     dcsr_context *context = test_context(1);
