@@ -93,9 +93,11 @@ static void sort_and_compare(test_random *random, uint64_t n, bool with_payload)
     size_t bytes = n * sizeof(uint64_t);
     pair *pairs = test_allocate(n + 1, sizeof *pairs);
     uint64_t *keys = test_allocate(n + 1, sizeof *keys), *positions = test_allocate(n + 1, sizeof *positions);
-    uint64_t distinct = test_random_once_in(random, 2) ? 10 : UINT64_MAX;
+    const uint64_t distinct = test_random_once_in(random, 2) ? 10 : UINT64_MAX;
+    /* Of the largest keys, or the least. */
+    const uint64_t flipped = test_random_once_in(random, 2) ? UINT64_MAX : 0;
     for (uint64_t i = 0; i < n; i++) {
-        keys[i] = test_random_below(random, distinct) << (distinct == 10 ? low : 0);
+        keys[i] = test_random_below(random, distinct) << (distinct == 10 ? low : 0) ^ flipped;
         positions[i] = i;
         pairs[i] = (pair){keys[i], i};
     }
