@@ -29,6 +29,7 @@ typedef struct contest {
     dcsr_view *view, *fragmented;
     dcsr_view *host;     /* on a GPU: the same graph on the cpu */
     void *ours, *theirs; /* 8 bytes a vertex each */
+    int32_t *level;      /* of a search, for its tree */
     double product, least;
     int rows;
 } contest;
@@ -48,6 +49,13 @@ static const dcsr_graph_options symmetric = {.symmetric = true};
 static void search(contest *c, dcsr_view *view)
 {
     BENCH_OK(dcsr_bfs(c->ours, NULL, view, c->source));
+}
+
+static void search_tree(contest *c, dcsr_view *view)
+{
+    int32_t *level = c->level;
+    BENCH_OK(dcsr_bfs(level, NULL, view, c->source));
+    BENCH_OK(dcsr_bfs_parents(c->ours, level, view));
 }
 
 static void components(contest *c, dcsr_view *view)
@@ -229,6 +237,7 @@ static void measure(contest *c, const event *e)
 }
 
 static const event events[] = {{"bfs", search, NULL, -1, 0, true},
+                               {"bfs_tree", search_tree, NULL, -1, 0, true},
                                {"components", components, peer_components, -1, 0, true},
                                {"pagerank", pagerank, peer_pagerank, 1e-9, 0, true},
                                {"pagerank_fp32", pagerank, peer_pagerank_narrow, 1e-5, 0, false},
@@ -286,6 +295,7 @@ static void on_graph(contest *c, const char *name)
     c->edges = A.nnz;
     c->ours = bench_alloc(A.rows, 8);
     c->theirs = bench_alloc(A.rows, 8);
+    c->level = bench_alloc(A.rows, 4);
     for (c->source = 0; A.offsets[c->source] == A.offsets[c->source + 1];) c->source++;
     uint64_t next = A.rows / 2 + (uint64_t)sqrt((double)A.rows) / 2 - SOURCES / 2;
     for (int k = 0; k < SOURCES; k++, next++) {
@@ -308,7 +318,7 @@ static void on_graph(contest *c, const char *name)
     dcsr_view_destroy(c->fragmented);
     dcsr_matrix_destroy(first);
     dcsr_matrix_destroy(second);
-    free(c->ours), free(c->theirs);
+    free(c->ours), free(c->theirs), free(c->level);
 }
 
 int main(int argc, char **argv)

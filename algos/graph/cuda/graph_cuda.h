@@ -32,6 +32,11 @@ typedef struct dcsr_i_graph_engine {
     /* Of edges there, with sources that have been checked; e->status tells failures. */
     void (*bfs_many)(dcsr_i_edges *e, int32_t *level, dcsr_bfs_result *results, uint64_t count,
                      const uint64_t *sources);
+    /* The parents for levels, both anywhere. *orphan becomes the first vertex that has a level and no parent, and
+       *its_level that; nothing is written then. Without one it stays DCSR_NO_VERTEX. columns: the edges are those that
+       lead to a vertex. */
+    void (*bfs_parents)(dcsr_i_edges *e, uint32_t *parent, const int32_t *level, bool columns,
+                        uint32_t *orphan, int32_t *its_level);
     dcsr_status (*kcore)(uint32_t *core, dcsr_kcore_result *result, dcsr_view *A,
                          const dcsr_graph_options *options);
     /* Of edges there, each once. own, degree: arrays of the host, by vertex; NULL if nobody asks. */

@@ -34,6 +34,8 @@ dcsr_status dcsr_i_graph_sssp(double *distance, dcsr_sssp_result *result, dcsr_v
                               double delta, bool *negative);
 void dcsr_i_graph_bfs_many(dcsr_i_edges *e, int32_t *level, dcsr_bfs_result *results, uint64_t count,
                            const uint64_t *sources);
+void dcsr_i_graph_bfs_parents(dcsr_i_edges *e, uint32_t *parent, const int32_t *level, bool columns,
+                              uint32_t *orphan, int32_t *its_level);
 dcsr_status dcsr_i_graph_kcore(uint32_t *core, dcsr_kcore_result *result, dcsr_view *A,
                                const dcsr_graph_options *options);
 dcsr_status dcsr_i_graph_triangles(uint64_t *count, dcsr_i_edges *e, uint64_t *own, uint32_t *degree);
@@ -181,6 +183,11 @@ typedef struct dcsr_i_graph_many {
 
 /* Searches from the first `count` of the sources. */
 void dcsr_i_graph_search_many(dcsr_i_cuda_stream *stream, const dcsr_i_graph_many *many, uint64_t count);
+
+/* parent[v]: the least vertex with an edge to v that is one level above, else UINT32_MAX. *orphan: the first vertex that
+ * has a level and no parent; UINT32_MAX: there is none. columns: the edges are those that lead to a vertex. */
+void dcsr_i_graph_find_parents(dcsr_i_cuda_stream *stream, dcsr_i_cuda_rows edges, bool columns,
+                               const int32_t *level, uint32_t *parent, uint32_t *orphan);
 
 /* ---- triangles.cu ---- */
 
