@@ -26,8 +26,7 @@ void dcsr_i_graph_bfs_many(dcsr_i_edges *e, int32_t *level, dcsr_bfs_result *res
     m.visit = dcsr_i_graph_take(e, n, sizeof *m.visit);
     m.next = dcsr_i_graph_take(e, n, sizeof *m.next);
     for (int i = 0; i < 2; i++) m.list[i] = dcsr_i_graph_take(e, n, sizeof **m.list);
-    /* A row of more than LONG edges has at most twice as many parts as it has times LONG. */
-    m.part = dcsr_i_graph_take(e, 2 * (e->count / DCSR_GRAPH_LONG), sizeof *m.part);
+    m.part = dcsr_i_graph_take(e, DCSR_GRAPH_PARTS(e->count), sizeof *m.part);
     m.counts = dcsr_i_graph_take(e, 1, sizeof *m.counts);
     if (level) m.level = dcsr_i_graph_take(e, together * n, sizeof *m.level);
     if (e->status) return;

@@ -101,5 +101,6 @@ const dcsr_i_graph_engine dcsr_i_graph_cuda = {.open = open,
                                                .sssp = dcsr_i_graph_sssp,
                                                .bfs_many = dcsr_i_graph_bfs_many,
                                                .bfs_parents = dcsr_i_graph_bfs_parents,
+                                               .betweenness = dcsr_i_graph_betweenness,
                                                .kcore = dcsr_i_graph_kcore,
                                                .triangles = dcsr_i_graph_triangles};

@@ -37,6 +37,10 @@ typedef struct dcsr_i_graph_engine {
        lead to a vertex. */
     void (*bfs_parents)(dcsr_i_edges *e, uint32_t *parent, const int32_t *level, bool columns,
                         uint32_t *orphan, int32_t *its_level);
+    /* Of edges there, each once, and those that lead to a vertex, which may be the same; found->sources are given. */
+    void (*betweenness)(dcsr_i_edges *e, const dcsr_i_edges *in, double *centrality,
+                        dcsr_betweenness_result *found, const uint64_t *sources, double scale,
+                        const dcsr_betweenness_options *options);
     dcsr_status (*kcore)(uint32_t *core, dcsr_kcore_result *result, dcsr_view *A,
                          const dcsr_graph_options *options);
     /* Of edges there, each once. own, degree: arrays of the host, by vertex; NULL if nobody asks. */

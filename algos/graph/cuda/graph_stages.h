@@ -36,6 +36,9 @@ void dcsr_i_graph_bfs_many(dcsr_i_edges *e, int32_t *level, dcsr_bfs_result *res
                            const uint64_t *sources);
 void dcsr_i_graph_bfs_parents(dcsr_i_edges *e, uint32_t *parent, const int32_t *level, bool columns,
                               uint32_t *orphan, int32_t *its_level);
+void dcsr_i_graph_betweenness(dcsr_i_edges *e, const dcsr_i_edges *in, double *centrality,
+                              dcsr_betweenness_result *found, const uint64_t *sources, double scale,
+                              const dcsr_betweenness_options *options);
 dcsr_status dcsr_i_graph_kcore(uint32_t *core, dcsr_kcore_result *result, dcsr_view *A,
                                const dcsr_graph_options *options);
 dcsr_status dcsr_i_graph_triangles(uint64_t *count, dcsr_i_edges *e, uint64_t *own, uint32_t *degree);
@@ -55,6 +58,10 @@ enum { DCSR_GRAPH_LONG = 1024 };
 typedef struct dcsr_i_graph_found {
     unsigned int now, parts, alone;
 } dcsr_i_graph_found;
+
+/* How many parts long rows of so many edges have: a row of more than LONG has at most twice as many as it has times
+ * LONG. */
+#define DCSR_GRAPH_PARTS(edges) (2 * ((edges) / DCSR_GRAPH_LONG))
 
 /* ---- graph.cu ---- */
 
@@ -188,6 +195,53 @@ void dcsr_i_graph_search_many(dcsr_i_cuda_stream *stream, const dcsr_i_graph_man
  * has a level and no parent; UINT32_MAX: there is none. columns: the edges are those that lead to a vertex. */
 void dcsr_i_graph_find_parents(dcsr_i_cuda_stream *stream, dcsr_i_cuda_rows edges, bool columns,
                                const int32_t *level, uint32_t *parent, uint32_t *orphan);
+
+/* ---- betweenness.cu ---- */
+
+enum { DCSR_GRAPH_BETWEEN = 8 }; /* sources at a time */
+
+/* What a step finds: vertices of the next level; parts of long rows; vertices that long rows lead to. */
+typedef struct dcsr_i_graph_between_found {
+    unsigned int now, parts, is_long;
+} dcsr_i_graph_between_found;
+
+/* How far a search is: level `depth`, and where in the list levels depth - 2 to depth + 1 begin. */
+typedef struct dcsr_i_graph_between_level {
+    uint64_t begin[4];
+    uint32_t depth, large; /* large: there are powers */
+} dcsr_i_graph_between_level;
+
+typedef struct dcsr_i_graph_between_counts {
+    dcsr_i_graph_between_found found[3]; /* which take turns */
+    unsigned int arrived[2];             /* see dcsr_i_cuda_meet(); down, up */
+    unsigned int up[3];                  /* vertices with long rows, on the way up; they take turns */
+    unsigned int begun;                  /* sources, each once */
+    unsigned int large;
+    dcsr_i_graph_between_level told; /* by the first block, when it has gone on alone */
+    unsigned int levels;             /* of this search */
+    unsigned int most_levels;        /* of all searches */
+} dcsr_i_graph_between_counts;
+
+typedef struct dcsr_i_graph_between {
+    dcsr_i_cuda_rows out, in;
+    uint32_t width; /* of a row: 1, 2, 4 or 8 */
+    uint32_t count;
+    uint32_t source[DCSR_GRAPH_BETWEEN];
+    uint32_t *bits[4], *seen; /* by vertex a bit for each source: of four levels; of all so far */
+    double *paths;            /* rows; on the way up, once a level is known, (1 + dependence) / paths */
+    uint32_t *power;          /* rows */
+    /* The levels one after the other: each vertex with the sources for which it is there. Level d begins at begin[d]. */
+    uint32_t *vertex;
+    unsigned char *listed;
+    uint64_t *begin;
+    uint64_t *part, *is_long; /* of long rows; places in the list of those with many edges */
+    double *centrality;
+    dcsr_i_graph_between_counts *counts;
+} dcsr_i_graph_between;
+
+/* Adds what depends on each vertex, for the first `count` of the sources. */
+void dcsr_i_graph_search_between(dcsr_i_cuda_stream *stream, const dcsr_i_graph_between *between);
+void dcsr_i_graph_scale(dcsr_i_cuda_stream *stream, double *x, double scale, uint64_t n);
 
 /* ---- triangles.cu ---- */
 
