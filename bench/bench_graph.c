@@ -249,8 +249,8 @@ static const event events[] = {{"bfs", search, NULL, -1, 0, true},
                                {"ktruss", ktruss, peer_ktruss, 0, FEW_EDGES, false},
                                {"kcore", kcore, NULL, -1, 0, true},
                                {"strong_components", strong_components, NULL, -1, 0, false},
-                               {"independent_set", independent_set, NULL, 0, 0, false},
-                               {"colouring", colouring, NULL, 0, 0, false}};
+                               {"independent_set", independent_set, NULL, -1, 0, true},
+                               {"colouring", colouring, NULL, -1, 0, true}};
 
 static bench_csr make_graph(bench *b, const char *name)
 {

@@ -14,6 +14,7 @@
 #include "algos/graph/cuda/graph_cuda.h"
 #include "algos/graph/edges.h"
 #include "algos/graph/found.h"
+#include "algos/graph/mix.h"
 #include <dcsr/graph.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -281,7 +282,7 @@ static uint64_t *draw(dcsr_i_edges *e, uint64_t count, uint64_t seed)
     if (!drawn) return NULL;
     for (uint64_t v = 0; v < n; v++) drawn[v] = v;
     for (uint64_t i = 0; i < count && count < n; i++) {
-        const uint64_t other = i + dcsr_i_edges_mix(dcsr_i_edges_mix(seed) + i) % (n - i), v = drawn[i];
+        const uint64_t other = i + dcsr_i_graph_mix(dcsr_i_graph_mix(seed) + i) % (n - i), v = drawn[i];
         drawn[i] = drawn[other];
         drawn[other] = v;
     }
@@ -348,13 +349,12 @@ dcsr_status dcsr_betweenness(double *centrality, dcsr_betweenness_result *result
     dcsr_i_edges_open(&out, A, there, DCSR_I_EDGES_ONCE, true, "dcsr_betweenness");
     if (!out.status && !o.symmetric)
         out.status = dcsr_i_edges_open(&in, out.view ? out.view : A, there, DCSR_I_EDGES_IN, false,
-                                     "dcsr_betweenness");
+                                       "dcsr_betweenness");
     const uint64_t *sources = choose_sources(&out, &o, &found.sources);
-    const double scale =
-        o.sources || !found.sources ? 1 : (double)out.vertices / (double)found.sources;
+    const double scale = o.sources || !found.sources ? 1 : (double)out.vertices / (double)found.sources;
     if (!out.status)
-        (there ? dcsr_i_graph_device->betweenness : search_on_host)(
-            &out, o.symmetric ? &out : &in, centrality, &found, sources, scale, &o);
+        (there ? dcsr_i_graph_device->betweenness : search_on_host)(&out, o.symmetric ? &out : &in,
+                                                                    centrality, &found, sources, scale, &o);
     if (!out.status && result) *result = found;
     if (!o.symmetric) dcsr_i_edges_close(&in);
     return dcsr_i_edges_close(&out);

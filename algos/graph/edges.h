@@ -22,7 +22,7 @@ typedef struct dcsr_i_ends {
     uint64_t count;
 } dcsr_i_ends;
 
-enum { DCSR_I_EDGES_BLOCKS = 24 };
+enum { DCSR_I_EDGES_BLOCKS = 32 };
 
 typedef struct dcsr_i_edges {
     dcsr_context *context;
@@ -118,15 +118,6 @@ static inline dcsr_i_ends dcsr_i_edges_of(const dcsr_i_edges *e, uint64_t v)
     const uint64_t begin = e->offsets[v];
     return (dcsr_i_ends){e->columns + begin, (const char *)e->values + begin * e->size,
                          e->offsets[v + 1] - begin};
-}
-
-/* Pseudo-random bits of a number. */
-static inline uint64_t dcsr_i_edges_mix(uint64_t i)
-{
-    i += 0x9e3779b97f4a7c15u;
-    i = (i ^ i >> 30) * 0xbf58476d1ce4e5b9u;
-    i = (i ^ i >> 27) * 0x94d049bb133111ebu;
-    return i ^ i >> 31;
 }
 
 #endif

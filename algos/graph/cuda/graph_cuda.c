@@ -102,5 +102,7 @@ const dcsr_i_graph_engine dcsr_i_graph_cuda = {.open = open,
                                                .bfs_many = dcsr_i_graph_bfs_many,
                                                .bfs_parents = dcsr_i_graph_bfs_parents,
                                                .betweenness = dcsr_i_graph_betweenness,
+                                               .independent_set = dcsr_i_graph_independent_set,
+                                               .colouring = dcsr_i_graph_colouring,
                                                .kcore = dcsr_i_graph_kcore,
                                                .triangles = dcsr_i_graph_triangles};

@@ -41,6 +41,9 @@ typedef struct dcsr_i_graph_engine {
     void (*betweenness)(dcsr_i_edges *e, const dcsr_i_edges *in, double *centrality,
                         dcsr_betweenness_result *found, const uint64_t *sources, double scale,
                         const dcsr_betweenness_options *options);
+    /* Of edges there in both directions, for the colouring each once; the seed is mixed, arrays may be NULL. */
+    void (*independent_set)(dcsr_i_edges *e, bool *member, uint64_t seed, uint64_t *members);
+    void (*colouring)(dcsr_i_edges *e, uint32_t *colour, uint64_t seed, uint64_t *colours);
     dcsr_status (*kcore)(uint32_t *core, dcsr_kcore_result *result, dcsr_view *A,
                          const dcsr_graph_options *options);
     /* Of edges there, each once. own, degree: arrays of the host, by vertex; NULL if nobody asks. */

@@ -39,6 +39,8 @@ void dcsr_i_graph_bfs_parents(dcsr_i_edges *e, uint32_t *parent, const int32_t *
 void dcsr_i_graph_betweenness(dcsr_i_edges *e, const dcsr_i_edges *in, double *centrality,
                               dcsr_betweenness_result *found, const uint64_t *sources, double scale,
                               const dcsr_betweenness_options *options);
+void dcsr_i_graph_independent_set(dcsr_i_edges *e, bool *member, uint64_t seed, uint64_t *members);
+void dcsr_i_graph_colouring(dcsr_i_edges *e, uint32_t *colour, uint64_t seed, uint64_t *colours);
 dcsr_status dcsr_i_graph_kcore(uint32_t *core, dcsr_kcore_result *result, dcsr_view *A,
                                const dcsr_graph_options *options);
 dcsr_status dcsr_i_graph_triangles(uint64_t *count, dcsr_i_edges *e, uint64_t *own, uint32_t *degree);
@@ -242,6 +244,48 @@ typedef struct dcsr_i_graph_between {
 /* Adds what depends on each vertex, for the first `count` of the sources. */
 void dcsr_i_graph_search_between(dcsr_i_cuda_stream *stream, const dcsr_i_graph_between *between);
 void dcsr_i_graph_scale(dcsr_i_cuda_stream *stream, double *x, double scale, uint64_t n);
+
+/* ---- greedy.cu ---- */
+
+enum { DCSR_GRAPH_ROUNDS = 8 }; /* that are launched before the host looks; even, so that lists end as they began */
+
+typedef struct dcsr_i_graph_choice {
+    dcsr_i_cuda_rows edges;
+    uint64_t seed; /* mixed */
+    unsigned char *state;
+    uint32_t *passed;     /* edges of those that wait */
+    uint32_t *waiting[2]; /* those that wait, and will in the next round */
+    uint32_t *count;      /* of them, before each round and after the last */
+} dcsr_i_graph_choice;
+
+/* Some rounds; `all`: the first ones, with every vertex waiting. */
+void dcsr_i_graph_decide(dcsr_i_cuda_stream *stream, const dcsr_i_graph_choice *choice, uint64_t waiting,
+                         bool all);
+/* state becomes true for members, and count[0] how many they are. */
+void dcsr_i_graph_count_members(dcsr_i_cuda_stream *stream, const dcsr_i_graph_choice *choice);
+
+/* Vertices that are given colours next: of few and of many edges. */
+typedef struct dcsr_i_graph_painted {
+    unsigned int few, many;
+} dcsr_i_graph_painted;
+
+typedef struct dcsr_i_graph_paint_counts {
+    dcsr_i_graph_painted step[3]; /* which take turns */
+    unsigned int arrived;         /* see dcsr_i_cuda_meet() */
+    unsigned int colours;
+} dcsr_i_graph_paint_counts;
+
+typedef struct dcsr_i_graph_painting {
+    dcsr_i_cuda_rows edges;
+    uint64_t seed; /* mixed */
+    uint64_t *key; /* vertices by descending keys, of the same key ascending */
+    uint32_t *colour;
+    uint32_t *pending; /* neighbours that precede and have no colour yet */
+    uint32_t *few[2], *many[2];
+    dcsr_i_graph_paint_counts *counts;
+} dcsr_i_graph_painting;
+
+void dcsr_i_graph_paint(dcsr_i_cuda_stream *stream, const dcsr_i_graph_painting *painting);
 
 /* ---- triangles.cu ---- */
 

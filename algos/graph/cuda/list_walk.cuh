@@ -23,6 +23,31 @@ struct dcsr_i_graph_parts {
     unsigned *count;
 };
 
+/* The place of the first edge from e on of the lane's vertex v for whose end u test(v, u) holds, else `end`; by whole
+ * warps. Each lane looks at a few by itself, and all lanes together at what those have that are not done then. */
+template <class Test>
+DCSR_CUDA_INLINE uint64_t dcsr_i_graph_first_edge(const dcsr_i_cuda_rows &edges, uint32_t v, uint64_t e,
+                                                  uint64_t end, Test test)
+{
+    enum { ALONE = 4 };
+    const uint64_t alone = end - e < ALONE ? end : e + ALONE;
+    while (e < alone && !test(v, edges.columns[e])) e++;
+    for (unsigned left = __ballot_sync(DCSR_CUDA_ALL_LANES, e == alone && e < end); left; left &= left - 1) {
+        const int its = __ffs((int)left) - 1;
+        const uint32_t w = __shfl_sync(DCSR_CUDA_ALL_LANES, v, its);
+        const uint64_t last = __shfl_sync(DCSR_CUDA_ALL_LANES, end, its);
+        uint64_t at = __shfl_sync(DCSR_CUDA_ALL_LANES, e, its);
+        unsigned hit = 0;
+        for (; at < last && !hit; at += 32) {
+            const uint64_t here = at + dcsr_i_cuda_lane();
+            hit = __ballot_sync(DCSR_CUDA_ALL_LANES, here < last && test(w, edges.columns[here]));
+        }
+        const uint64_t found = hit ? at - 32 + (unsigned)__ffs((int)hit) - 1 : last;
+        if (dcsr_i_cuda_lane() == (unsigned)its) e = found;
+    }
+    return e;
+}
+
 /* How many blocks have work where a list has at most this many vertices. */
 inline uint64_t dcsr_i_graph_list_blocks(uint64_t vertices)
 {
