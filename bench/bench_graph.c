@@ -248,7 +248,7 @@ static const event events[] = {{"bfs", search, NULL, -1, 0, true},
                                {"betweenness", betweenness, peer_betweenness, 1e-6, 0, true},
                                {"ktruss", ktruss, peer_ktruss, 0, FEW_EDGES, false},
                                {"kcore", kcore, NULL, -1, 0, true},
-                               {"strong_components", strong_components, NULL, -1, 0, false},
+                               {"strong_components", strong_components, NULL, -1, 0, true},
                                {"independent_set", independent_set, NULL, -1, 0, true},
                                {"colouring", colouring, NULL, -1, 0, true}};
 

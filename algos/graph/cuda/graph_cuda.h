@@ -23,6 +23,10 @@ typedef struct dcsr_i_graph_engine {
     /* The calls of the same names. */
     dcsr_status (*components)(uint32_t *component, dcsr_components_result *result, dcsr_view *A,
                               const dcsr_graph_options *options);
+    /* Of edges there, each once, and those that lead to a vertex. False: nothing was done, as there are paths so long
+       that the cpu is faster. e->status tells failures. */
+    bool (*strong_components)(dcsr_i_edges *e, const dcsr_i_edges *in, uint32_t *component,
+                              dcsr_components_result *result);
     /* Options have their defaults. */
     dcsr_status (*pagerank)(double *rank, dcsr_pagerank_result *result, dcsr_view *A,
                             const dcsr_pagerank_options *options);

@@ -28,6 +28,8 @@ dcsr_i_cuda_rows dcsr_i_graph_rows(const dcsr_i_edges *e);
 /* The algorithms, one in each X_cuda.c: see dcsr_i_graph_engine. */
 dcsr_status dcsr_i_graph_components(uint32_t *component, dcsr_components_result *result, dcsr_view *A,
                                     const dcsr_graph_options *options);
+bool dcsr_i_graph_strong_components(dcsr_i_edges *e, const dcsr_i_edges *in, uint32_t *component,
+                                    dcsr_components_result *result);
 dcsr_status dcsr_i_graph_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_view *A,
                                   const dcsr_pagerank_options *options);
 dcsr_status dcsr_i_graph_sssp(double *distance, dcsr_sssp_result *result, dcsr_view *A, uint64_t source,
@@ -95,6 +97,41 @@ void dcsr_i_graph_sample(dcsr_i_cuda_stream *stream, const uint32_t *parent, uin
 /* size: of n, zeros. *sizes too. frequent: a root that many vertices have. */
 void dcsr_i_graph_measure(dcsr_i_cuda_stream *stream, const uint32_t *parent, uint64_t n, uint32_t *size,
                           const uint32_t *frequent, dcsr_i_graph_sizes *sizes);
+
+/* ---- strong.cu ---- */
+
+enum {
+    DCSR_GRAPH_ROUNDS = 8, /* that are launched before the host looks; even, so that lists end as they began */
+    DCSR_GRAPH_STEPS = 1 << 15 /* along paths, in all: with longer ones the cpu is faster */
+};
+#define DCSR_GRAPH_MOST_LABELS 4000000000u /* all labels of fewer vertices are less than 2^32 - 1 */
+
+typedef struct dcsr_i_graph_strong_counts {
+    dcsr_i_graph_found step[3];               /* which take turns */
+    unsigned int arrived;                     /* see dcsr_i_cuda_meet() */
+    unsigned int begun;                       /* vertices on the first list */
+    unsigned int steps;                       /* so far */
+    unsigned int left[DCSR_GRAPH_ROUNDS + 1]; /* before each round, and after the last */
+    unsigned long long pivot;
+} dcsr_i_graph_strong_counts;
+
+typedef struct dcsr_i_graph_strong {
+    dcsr_i_cuda_rows out, in;
+    uint32_t *component;         /* the label that its vertices share; UINT32_MAX: it is left */
+    uint32_t *label, *mark;      /* mark: the last step in which it was listed, from 1 on */
+    uint32_t *left[2], *list[2]; /* what is left, before and after a round of trimming; what a step visits */
+    uint64_t *part;              /* of long rows */
+    dcsr_i_graph_strong_counts *counts;
+} dcsr_i_graph_strong;
+
+/* Trims what is left (at most so much); `all`: to begin with. */
+void dcsr_i_graph_trim(dcsr_i_cuda_stream *stream, const dcsr_i_graph_strong *strong, uint64_t left,
+                       bool all);
+/* Takes components away; `one`: a large one. */
+void dcsr_i_graph_take_strong(dcsr_i_cuda_stream *stream, const dcsr_i_graph_strong *strong, uint64_t left,
+                              bool one);
+/* Names components after their least vertices. */
+void dcsr_i_graph_name_strong(dcsr_i_cuda_stream *stream, const dcsr_i_graph_strong *strong);
 
 /* ---- pagerank.cu ---- */
 
@@ -246,8 +283,6 @@ void dcsr_i_graph_search_between(dcsr_i_cuda_stream *stream, const dcsr_i_graph_
 void dcsr_i_graph_scale(dcsr_i_cuda_stream *stream, double *x, double scale, uint64_t n);
 
 /* ---- greedy.cu ---- */
-
-enum { DCSR_GRAPH_ROUNDS = 8 }; /* that are launched before the host looks; even, so that lists end as they began */
 
 typedef struct dcsr_i_graph_choice {
     dcsr_i_cuda_rows edges;
