@@ -22,7 +22,7 @@ typedef struct dcsr_i_ends {
     uint64_t count;
 } dcsr_i_ends;
 
-enum { DCSR_I_EDGES_BLOCKS = 24 };
+enum { DCSR_I_EDGES_BLOCKS = 32 };
 
 typedef struct dcsr_i_edges {
     dcsr_context *context;

@@ -106,4 +106,5 @@ const dcsr_i_graph_engine dcsr_i_graph_cuda = {.open = open,
                                                .independent_set = dcsr_i_graph_independent_set,
                                                .colouring = dcsr_i_graph_colouring,
                                                .kcore = dcsr_i_graph_kcore,
+                                               .ktruss = dcsr_i_graph_ktruss,
                                                .triangles = dcsr_i_graph_triangles};

@@ -50,9 +50,15 @@ typedef struct dcsr_i_graph_engine {
     void (*colouring)(dcsr_i_edges *e, uint32_t *colour, uint64_t seed, uint64_t *colours);
     dcsr_status (*kcore)(uint32_t *core, dcsr_kcore_result *result, dcsr_view *A,
                          const dcsr_graph_options *options);
+    /* Of edges there, each once; truss or result may be NULL. */
+    void (*ktruss)(dcsr_i_edges *e, dcsr_matrix **truss, dcsr_ktruss_result *result,
+                   const dcsr_ktruss_options *options);
     /* Of edges there, each once. own, degree: arrays of the host, by vertex; NULL if nobody asks. */
     dcsr_status (*triangles)(uint64_t *count, dcsr_i_edges *e, uint64_t *own, uint32_t *degree);
 } dcsr_i_graph_engine;
+
+/* truss.c: there are too many edges. */
+dcsr_status dcsr_i_ktruss_refuse(uint64_t edges);
 
 /* graph_cuda.c; NULL in builds without CUDA. */
 extern const dcsr_i_graph_engine dcsr_i_graph_cuda;

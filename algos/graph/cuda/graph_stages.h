@@ -45,6 +45,8 @@ void dcsr_i_graph_independent_set(dcsr_i_edges *e, bool *member, uint64_t seed, 
 void dcsr_i_graph_colouring(dcsr_i_edges *e, uint32_t *colour, uint64_t seed, uint64_t *colours);
 dcsr_status dcsr_i_graph_kcore(uint32_t *core, dcsr_kcore_result *result, dcsr_view *A,
                                const dcsr_graph_options *options);
+void dcsr_i_graph_ktruss(dcsr_i_edges *e, dcsr_matrix **truss, dcsr_ktruss_result *result,
+                         const dcsr_ktruss_options *options);
 dcsr_status dcsr_i_graph_triangles(uint64_t *count, dcsr_i_edges *e, uint64_t *own, uint32_t *degree);
 #endif
 
@@ -100,10 +102,9 @@ void dcsr_i_graph_measure(dcsr_i_cuda_stream *stream, const uint32_t *parent, ui
 
 /* ---- strong.cu ---- */
 
-enum {
-    DCSR_GRAPH_ROUNDS = 8, /* that are launched before the host looks; even, so that lists end as they began */
-    DCSR_GRAPH_STEPS = 1 << 15 /* along paths, in all: with longer ones the cpu is faster */
-};
+/* ROUNDS: that are launched before the host looks; even, so that lists end as they began. STEPS: along paths, in all;
+ * where there are more the cpu is faster. */
+enum { DCSR_GRAPH_ROUNDS = 8, DCSR_GRAPH_STEPS = 1 << 15 };
 #define DCSR_GRAPH_MOST_LABELS 4000000000u /* all labels of fewer vertices are less than 2^32 - 1 */
 
 typedef struct dcsr_i_graph_strong_counts {
@@ -112,7 +113,7 @@ typedef struct dcsr_i_graph_strong_counts {
     unsigned int begun;                       /* vertices on the first list */
     unsigned int steps;                       /* so far */
     unsigned int left[DCSR_GRAPH_ROUNDS + 1]; /* before each round, and after the last */
-    unsigned long long pivot;
+    unsigned long long pivot;                 /* edges of a vertex, and below its label */
 } dcsr_i_graph_strong_counts;
 
 typedef struct dcsr_i_graph_strong {
@@ -337,6 +338,9 @@ typedef struct dcsr_i_graph_lists {
     uint64_t *begin;
     unsigned long long *own; /* triangles of each vertex; NULL if nobody asks */
     uint32_t *degree;        /* edges of each vertex but loops; NULL if nobody asks */
+    const uint32_t *number;  /* of the edge of each entry, and of each member; NULL if nobody asks */
+    uint32_t *edge;
+    int32_t *support; /* triangles of each edge, by number; NULL if nobody asks */
     dcsr_i_graph_triangle_counts *counts;
 } dcsr_i_graph_lists;
 
@@ -344,6 +348,45 @@ typedef struct dcsr_i_graph_lists {
 void dcsr_i_graph_count_lists(dcsr_i_cuda_stream *stream, const dcsr_i_graph_lists *lists);
 void dcsr_i_graph_fill_lists(dcsr_i_cuda_stream *stream, const dcsr_i_graph_lists *lists);
 void dcsr_i_graph_count_triangles(dcsr_i_cuda_stream *stream, const dcsr_i_graph_lists *lists);
+#ifndef __cplusplus
+/* Takes memory for the lists of all vertices, and makes them. */
+void dcsr_i_graph_make_lists(dcsr_i_edges *e, dcsr_i_graph_lists *lists);
+#endif
+
+/* ---- truss.cu ---- */
+
+typedef struct dcsr_i_graph_truss_counts {
+    unsigned int next;  /* edges that go next */
+    unsigned int above; /* the complement of the least support above a level */
+} dcsr_i_graph_truss_counts;
+
+typedef struct dcsr_i_graph_truss {
+    dcsr_i_cuda_rows edges;
+    uint64_t count;      /* edges, each once */
+    uint32_t *upper;     /* of each vertex those to higher ones */
+    uint64_t *begin;     /* the numbers of these */
+    uint32_t *number;    /* of the edge of each entry; `count` for a loop */
+    uint32_t *from, *to; /* of an edge */
+    int32_t *support;
+    unsigned char *state;
+    uint32_t *going[2]; /* what goes in this round, and in the next */
+    dcsr_i_graph_truss_counts *counts;
+} dcsr_i_graph_truss;
+
+/* upper. Then, with begin and count: all of the edges. */
+void dcsr_i_graph_count_upper(dcsr_i_cuda_stream *stream, const dcsr_i_graph_truss *truss);
+void dcsr_i_graph_number(dcsr_i_cuda_stream *stream, const dcsr_i_graph_truss *truss);
+/* going[0]: what has support up to a level. */
+void dcsr_i_graph_list_going(dcsr_i_cuda_stream *stream, const dcsr_i_graph_truss *truss, uint32_t level);
+/* Takes so many edges away that are in going[list], and lists what falls to the level in the other one. */
+void dcsr_i_graph_take_away(dcsr_i_cuda_stream *stream, const dcsr_i_graph_truss *truss, uint32_t level,
+                            uint64_t count, int list);
+/* kept: of each entry, 1 if its edge is left, or `all`, else 0. */
+void dcsr_i_graph_mark_kept(dcsr_i_cuda_stream *stream, const dcsr_i_graph_truss *truss, bool all,
+                            uint32_t *kept);
+/* CSR of these, place telling how many are before each. */
+void dcsr_i_graph_write_kept(dcsr_i_cuda_stream *stream, const dcsr_i_graph_truss *truss, bool all,
+                             const uint64_t *place, uint64_t *offsets, uint32_t *ends, uint32_t *values);
 
 #ifdef __cplusplus
 }
