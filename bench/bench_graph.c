@@ -178,8 +178,8 @@ static bool same(const contest *c, const event *e)
 
 static double seconds_of(contest *c, const event *e, dcsr_view *view)
 {
-    const double before = bench_now();
     memset(c->ours, 0, c->n * 8);
+    const double before = bench_now();
     e->run(c, view);
     return bench_now() - before;
 }
@@ -187,7 +187,6 @@ static double seconds_of(contest *c, const event *e, dcsr_view *view)
 /* By the peer, to c->theirs. */
 static double seconds_of_peer(contest *c, const event *e)
 {
-    const double before = bench_now();
     if (c->host) {
         void *ours = c->ours;
         c->ours = c->theirs;
@@ -196,6 +195,7 @@ static double seconds_of_peer(contest *c, const event *e)
         return seconds;
     }
     memset(c->theirs, 0, c->n * 8);
+    const double before = bench_now();
     e->peer(c);
     return bench_now() - before;
 }
