@@ -1,4 +1,4 @@
-/* components_cuda.c: connected components on a device: weakly (Afforest), in the order of components.c, and strongly. */
+/* components_cuda.c: connected components on a device: weakly, in the order of components.c, and strongly. */
 #include "algos/graph/cuda/graph_stages.h"
 
 enum { ROUNDS = 2 };

@@ -231,8 +231,8 @@ typedef struct dcsr_i_graph_many {
 /* Searches from the first `count` of the sources. */
 void dcsr_i_graph_search_many(dcsr_i_cuda_stream *stream, const dcsr_i_graph_many *many, uint64_t count);
 
-/* parent[v]: the least vertex with an edge to v that is one level above, else UINT32_MAX. *orphan: the first vertex that
- * has a level and no parent; UINT32_MAX: there is none. columns: the edges are those that lead to a vertex. */
+/* parent[v]: the least vertex with an edge to v that is one level above, else UINT32_MAX. *orphan: the first vertex
+ * that has a level and no parent; UINT32_MAX: there is none. columns: the edges are those that lead to a vertex. */
 void dcsr_i_graph_find_parents(dcsr_i_cuda_stream *stream, dcsr_i_cuda_rows edges, bool columns,
                                const int32_t *level, uint32_t *parent, uint32_t *orphan);
 
@@ -270,7 +270,7 @@ typedef struct dcsr_i_graph_between {
     uint32_t *bits[4], *seen; /* by vertex a bit for each source: of four levels; of all so far */
     double *paths;            /* rows; on the way up, once a level is known, (1 + dependence) / paths */
     uint32_t *power;          /* rows */
-    /* The levels one after the other: each vertex with the sources for which it is there. Level d begins at begin[d]. */
+    /* The levels one after the other: each vertex with the sources for which it is there; level d from begin[d] on. */
     uint32_t *vertex;
     unsigned char *listed;
     uint64_t *begin;
