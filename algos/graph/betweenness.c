@@ -11,8 +11,10 @@
  *
  * On a grid the paths from one corner to the other are more than a double counts. Once a level has numbers that are
  * LARGE, rows also have powers: a number of paths is paths * 2^(512 power). */
+#include "algos/graph/cuda/graph_cuda.h"
 #include "algos/graph/edges.h"
 #include "algos/graph/found.h"
+#include "algos/graph/mix.h"
 #include <dcsr/graph.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -280,7 +282,7 @@ static uint64_t *draw(dcsr_i_edges *e, uint64_t count, uint64_t seed)
     if (!drawn) return NULL;
     for (uint64_t v = 0; v < n; v++) drawn[v] = v;
     for (uint64_t i = 0; i < count && count < n; i++) {
-        const uint64_t other = i + dcsr_i_edges_mix(dcsr_i_edges_mix(seed) + i) % (n - i), v = drawn[i];
+        const uint64_t other = i + dcsr_i_graph_mix(dcsr_i_graph_mix(seed) + i) % (n - i), v = drawn[i];
         drawn[i] = drawn[other];
         drawn[other] = v;
     }
@@ -315,32 +317,45 @@ static void allocate(search *s, dcsr_i_edges *e)
     s->centrality = dcsr_i_edges_take(e, n, sizeof *s->centrality);
 }
 
+/* The sum over all sources, times `scale`. */
+static void search_on_host(dcsr_i_edges *out, const dcsr_i_edges *in, double *centrality,
+                           dcsr_betweenness_result *found, const uint64_t *sources, double scale,
+                           const dcsr_betweenness_options *o)
+{
+    search s = {.out = out, .in = in, .vertices = out->vertices};
+    for (s.width = 1; s.width < WIDTH && s.width < found->sources;) s.width *= 2;
+    allocate(&s, out);
+    for (uint64_t first = 0; first < found->sources && !out->status; first += WIDTH) {
+        const uint64_t left = found->sources - first;
+        search_from(&s, out, sources + first, left < WIDTH ? (int)left : WIDTH, found);
+        if (o->progress) o->progress(o->user, left < WIDTH ? found->sources : first + WIDTH, found->sources);
+    }
+    for (uint64_t v = 0; v < s.vertices && !out->status; v++) centrality[v] = scale * s.centrality[v];
+}
+
 dcsr_status dcsr_betweenness(double *centrality, dcsr_betweenness_result *result, dcsr_view *A,
                              const dcsr_betweenness_options *options)
 {
     const dcsr_betweenness_options o = options ? *options : (dcsr_betweenness_options){0};
     dcsr_betweenness_result found = {0};
+    dcsr_view_shape shape;
     dcsr_i_edges out, in = {0};
     if (!centrality)
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_betweenness: centrality is NULL");
+    const dcsr_status status = dcsr_view_get_shape(A, &shape);
+    if (status) return status;
+    const bool there = shape.device == DCSR_DEVICE_CUDA;
     /* Each edge once, in both directions. */
-    dcsr_i_edges_once(&out, A, true, "dcsr_betweenness");
+    dcsr_i_edges_open(&out, A, there, DCSR_I_EDGES_ONCE, true, "dcsr_betweenness");
     if (!out.status && !o.symmetric)
-        out.status = dcsr_i_edges_in(&in, out.view ? out.view : A, "dcsr_betweenness");
-    search s = {.out = &out, .in = o.symmetric ? &out : &in, .vertices = out.vertices};
+        out.status = dcsr_i_edges_open(&in, out.view ? out.view : A, there, DCSR_I_EDGES_IN, false,
+                                       "dcsr_betweenness");
     const uint64_t *sources = choose_sources(&out, &o, &found.sources);
-    for (s.width = 1; s.width < WIDTH && s.width < found.sources;) s.width *= 2;
-    allocate(&s, &out);
-    for (uint64_t first = 0; first < found.sources && !out.status; first += WIDTH) {
-        const uint64_t left = found.sources - first;
-        search_from(&s, &out, sources + first, left < WIDTH ? (int)left : WIDTH, &found);
-        if (o.progress) o.progress(o.user, left < WIDTH ? found.sources : first + WIDTH, found.sources);
-    }
-    if (!out.status) {
-        const double scale = o.sources || !found.sources ? 1 : (double)s.vertices / (double)found.sources;
-        for (uint64_t v = 0; v < s.vertices; v++) centrality[v] = scale * s.centrality[v];
-        if (result) *result = found;
-    }
+    const double scale = o.sources || !found.sources ? 1 : (double)out.vertices / (double)found.sources;
+    if (!out.status)
+        (there ? dcsr_i_graph_device->betweenness : search_on_host)(&out, o.symmetric ? &out : &in,
+                                                                    centrality, &found, sources, scale, &o);
+    if (!out.status && result) *result = found;
     if (!o.symmetric) dcsr_i_edges_close(&in);
     return dcsr_i_edges_close(&out);
 }

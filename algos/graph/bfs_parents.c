@@ -2,6 +2,7 @@
  *
  * With levels known, any vertex one level above with an edge to v may be its parent; the least of them is the same
  * whoever looks, in whatever order. */
+#include "algos/graph/cuda/graph_cuda.h"
 #include "algos/graph/edges.h"
 #include <dcsr/bfs.h>
 #include <stdatomic.h>
@@ -42,30 +43,48 @@ static void push(_Atomic uint32_t *parent, const int32_t *level, const dcsr_i_ed
     }
 }
 
+/* *orphan becomes the first vertex that has a level and no parent; without one the parents are written. */
+static void find_on_host(dcsr_i_edges *e, uint32_t *parent, const int32_t *level, bool columns,
+                         uint32_t *orphan, int32_t *its_level)
+{
+    const uint64_t n = e->vertices;
+    _Atomic uint32_t *made = dcsr_i_edges_take(e, n, sizeof *made);
+    if (e->status) return;
+    for (uint64_t v = 0; v < n; v++) atomic_init(&made[v], DCSR_NO_VERTEX);
+    (columns ? pull : push)(made, level, e);
+    for (uint64_t v = 0; v < n; v++) {
+        if (level[v] <= 0 || made[v] != DCSR_NO_VERTEX) continue;
+        *orphan = (uint32_t)v;
+        *its_level = level[v];
+        return;
+    }
+    memcpy(parent, (const void *)made, n * sizeof *parent);
+}
+
 dcsr_status dcsr_bfs_parents(uint32_t *parent, const int32_t *level, dcsr_view *A)
 {
     dcsr_view_shape shape;
     dcsr_i_edges e;
+    uint32_t orphan = DCSR_NO_VERTEX;
+    int32_t its_level = 0;
     if (!parent || !level)
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_bfs_parents: %s is NULL",
                                 parent ? "level" : "parent");
     dcsr_status status = dcsr_view_get_shape(A, &shape);
     if (status) return status;
     const bool columns = shape.layout == DCSR_LAYOUT_CSC;
-    (columns ? dcsr_i_edges_in : dcsr_i_edges_out)(&e, A, "dcsr_bfs_parents");
-    const uint64_t n = e.vertices;
-    _Atomic uint32_t *made = dcsr_i_edges_take(&e, n, sizeof *made);
-    if (!e.status) {
-        for (uint64_t v = 0; v < n; v++) atomic_init(&made[v], DCSR_NO_VERTEX);
-        (columns ? pull : push)(made, level, &e);
+    if (shape.device == DCSR_DEVICE_CUDA) {
+        const dcsr_i_edges_kind kind = columns ? DCSR_I_EDGES_IN : DCSR_I_EDGES_OUT;
+        if (!dcsr_i_edges_on_device(&e, A, kind, false, "dcsr_bfs_parents"))
+            dcsr_i_graph_device->bfs_parents(&e, parent, level, columns, &orphan, &its_level);
+    } else {
+        (columns ? dcsr_i_edges_in : dcsr_i_edges_out)(&e, A, "dcsr_bfs_parents");
+        find_on_host(&e, parent, level, columns, &orphan, &its_level);
     }
-    for (uint64_t v = 0; v < n && !e.status; v++)
-        if (level[v] > 0 && made[v] == DCSR_NO_VERTEX)
-            e.status =
-                dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                                 "dcsr_bfs_parents: vertex %llu has the level %d, but no vertex above has "
-                                 "an edge to it; give the levels of a search of this view",
-                                 (unsigned long long)v, level[v]);
-    if (!e.status) memcpy(parent, (const void *)made, n * sizeof *parent);
+    if (!e.status && orphan != DCSR_NO_VERTEX)
+        e.status = dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                    "dcsr_bfs_parents: vertex %u has the level %d, but no vertex above has "
+                                    "an edge to it; give the levels of a search of this view",
+                                    orphan, its_level);
     return dcsr_i_edges_close(&e);
 }

@@ -4,8 +4,10 @@
  * the colours are those of a walk over all vertices in order, whoever comes first. Vertices of many edges precede, by
  * powers of two, those of as many in an order at random: that takes few colours, and few rounds (Hasenplaugh, Kaler,
  * Schardl, Leiserson 2014). */
+#include "algos/graph/cuda/graph_cuda.h"
 #include "algos/graph/edges.h"
 #include "algos/graph/found.h"
+#include "algos/graph/mix.h"
 #include <dcsr/graph.h>
 #include <omp.h>
 #include <stdatomic.h>
@@ -30,15 +32,14 @@ static inline bool precedes(const painting *p, uint32_t u, uint32_t v)
     return p->key[u] > p->key[v] || (p->key[u] == p->key[v] && u < v);
 }
 
-/* By the number of edges as a power of two, then at random. */
+/* By the number of edges as a power of two, then at random; the seed is mixed. */
 static void make_keys(painting *p, uint64_t seed, int threads)
 {
-    const uint64_t mixed = dcsr_i_edges_mix(seed);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (uint64_t v = 0; v < p->e->vertices; v++) {
         const uint64_t degree = dcsr_i_edges_of(p->e, v).count;
         const uint64_t power = degree ? 64 - (uint64_t)__builtin_clzll(degree) : 0;
-        p->key[v] = power << 58 | dcsr_i_edges_mix(mixed + v) >> 6;
+        p->key[v] = power << 58 | dcsr_i_graph_mix(seed + v) >> 6;
     }
 }
 
@@ -103,38 +104,47 @@ static void prepare(painting *p, int threads)
         if (!atomic_load_explicit(&p->pending[v], memory_order_relaxed)) p->now[p->count++] = (uint32_t)v;
 }
 
+static void paint_on_host(dcsr_i_edges *e, uint32_t *colour, uint64_t seed, uint64_t *colours)
+{
+    const uint64_t n = e->vertices, mean = n ? 1 + e->count / n : 1;
+    const int threads = dcsr_i_edges_threads(e, e->count + n);
+    painting p = {.e = e};
+    for (uint64_t v = 0; v < n; v++)
+        if (dcsr_i_edges_of(e, v).count + 2 > p.longest) p.longest = dcsr_i_edges_of(e, v).count + 2;
+    p.key = dcsr_i_edges_take(e, n, sizeof *p.key);
+    p.colour = dcsr_i_edges_take(e, n, sizeof *p.colour);
+    p.pending = dcsr_i_edges_take(e, n, sizeof *p.pending);
+    p.now = dcsr_i_edges_take(e, n, sizeof *p.now);
+    p.next.at = dcsr_i_edges_take(e, n, sizeof(uint32_t));
+    p.used = dcsr_i_edges_take(e, p.longest * (uint64_t)threads, sizeof *p.used);
+    if (e->status) return;
+    make_keys(&p, seed, threads);
+    prepare(&p, threads);
+    while (p.count) {
+        const int wanted = dcsr_i_edges_threads(e, p.count * mean);
+        step(&p, wanted < threads ? wanted : threads);
+    }
+    for (uint64_t v = 0; v < n; v++)
+        if (p.colour[v] >= *colours) *colours = (uint64_t)p.colour[v] + 1;
+    if (colour) memcpy(colour, p.colour, n * sizeof *colour);
+}
+
 dcsr_status dcsr_colouring(uint32_t *colour, dcsr_colouring_result *result, dcsr_view *A,
                            const dcsr_random_options *options)
 {
     const dcsr_random_options o = options ? *options : (dcsr_random_options){0};
+    dcsr_view_shape shape;
     dcsr_i_edges e;
+    dcsr_colouring_result found = {0};
     if (!colour && !result)
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
                                 "dcsr_colouring: colour and result are NULL; give one of them");
-    dcsr_i_edges_once(&e, A, o.symmetric, "dcsr_colouring");
-    const uint64_t n = e.vertices, mean = n ? 1 + e.count / n : 1;
-    painting p = {.e = &e};
-    for (uint64_t v = 0; v < n && !e.status; v++)
-        if (dcsr_i_edges_of(&e, v).count + 2 > p.longest) p.longest = dcsr_i_edges_of(&e, v).count + 2;
-    const int threads = e.status ? 1 : dcsr_i_edges_threads(&e, e.count + n);
-    p.key = dcsr_i_edges_take(&e, n, sizeof *p.key);
-    p.colour = dcsr_i_edges_take(&e, n, sizeof *p.colour);
-    p.pending = dcsr_i_edges_take(&e, n, sizeof *p.pending);
-    p.now = dcsr_i_edges_take(&e, n, sizeof *p.now);
-    p.next.at = dcsr_i_edges_take(&e, n, sizeof(uint32_t));
-    p.used = dcsr_i_edges_take(&e, p.longest * (uint64_t)threads, sizeof *p.used);
-    if (!e.status) {
-        dcsr_colouring_result found = {0};
-        make_keys(&p, o.seed, threads);
-        prepare(&p, threads);
-        while (p.count) {
-            const int wanted = dcsr_i_edges_threads(&e, p.count * mean);
-            step(&p, wanted < threads ? wanted : threads);
-        }
-        for (uint64_t v = 0; v < n; v++)
-            if (p.colour[v] >= found.colours) found.colours = (uint64_t)p.colour[v] + 1;
-        if (colour) memcpy(colour, p.colour, n * sizeof *colour);
-        if (result) *result = found;
-    }
+    const dcsr_status status = dcsr_view_get_shape(A, &shape);
+    if (status) return status;
+    const bool there = shape.device == DCSR_DEVICE_CUDA;
+    if (!dcsr_i_edges_open(&e, A, there, DCSR_I_EDGES_ONCE, o.symmetric, "dcsr_colouring"))
+        (there ? dcsr_i_graph_device->colouring : paint_on_host)(&e, colour, dcsr_i_graph_mix(o.seed),
+                                                                 &found.colours);
+    if (!e.status && result) *result = found;
     return dcsr_i_edges_close(&e);
 }

@@ -3,6 +3,7 @@
  * parent[v] <= v always, so that parents form trees, and the root of a finished one is the least vertex of its
  * component: whatever the order in which threads link, the result is the same. */
 #include "algos/graph/cuda/graph_cuda.h"
+#include "algos/graph/mix.h"
 #include <dcsr/graph.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -47,7 +48,7 @@ static uint32_t most_frequent(const tree *parent, uint64_t n)
 {
     uint32_t best = 0, seen[SAMPLES];
     int most = 0;
-    for (int i = 0; i < SAMPLES; i++) seen[i] = get(&parent[dcsr_i_edges_mix((uint64_t)i) % n]);
+    for (int i = 0; i < SAMPLES; i++) seen[i] = get(&parent[dcsr_i_graph_mix((uint64_t)i) % n]);
     for (int i = 0; i < SAMPLES && SAMPLES - i > most; i++) {
         int count = 0;
         for (int k = i; k < SAMPLES; k++) count += seen[k] == seen[i];

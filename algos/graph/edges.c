@@ -193,37 +193,17 @@ static dcsr_status take_once(dcsr_i_edges *e, dcsr_view *A, bool symmetric, cons
     return merge(e, A, true, call, on_device);
 }
 
-dcsr_status dcsr_i_edges_out(dcsr_i_edges *e, dcsr_view *A, const char *call)
-{
-    return take_out(e, A, call, false);
-}
-
-dcsr_status dcsr_i_edges_in(dcsr_i_edges *e, dcsr_view *A, const char *call)
-{
-    return take_in(e, A, call, false);
-}
-
-dcsr_status dcsr_i_edges_both(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call)
-{
-    return symmetric ? take_out(e, A, call, false) : merge(e, A, false, call, false);
-}
-
-dcsr_status dcsr_i_edges_once(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call)
-{
-    return take_once(e, A, symmetric, call, false);
-}
-
-dcsr_status dcsr_i_edges_on_device(dcsr_i_edges *e, dcsr_view *A, dcsr_i_edges_kind kind, bool symmetric,
-                                   const char *call)
+dcsr_status dcsr_i_edges_open(dcsr_i_edges *e, dcsr_view *A, bool on_device, dcsr_i_edges_kind kind,
+                              bool symmetric, const char *call)
 {
     switch (kind) {
     case DCSR_I_EDGES_OUT:
-        return take_out(e, A, call, true);
+        return take_out(e, A, call, on_device);
     case DCSR_I_EDGES_IN:
-        return take_in(e, A, call, true);
+        return take_in(e, A, call, on_device);
     case DCSR_I_EDGES_BOTH:
-        return symmetric ? take_out(e, A, call, true) : merge(e, A, false, call, true);
+        return symmetric ? take_out(e, A, call, on_device) : merge(e, A, false, call, on_device);
     default:
-        return take_once(e, A, symmetric, call, true);
+        return take_once(e, A, symmetric, call, on_device);
     }
 }

@@ -22,7 +22,7 @@ typedef struct dcsr_i_ends {
     uint64_t count;
 } dcsr_i_ends;
 
-enum { DCSR_I_EDGES_BLOCKS = 24 };
+enum { DCSR_I_EDGES_BLOCKS = 32 };
 
 typedef struct dcsr_i_edges {
     dcsr_context *context;
@@ -50,29 +50,47 @@ typedef struct dcsr_i_edges {
     } block[DCSR_I_EDGES_BLOCKS];
 } dcsr_i_edges;
 
-/* The rows of a square view: v -> row v. CSR is lent; of other layouts rows in one piece are lent, and those in
- * several are copied. On a device from a copy in host memory. `call` is for messages. */
-dcsr_status dcsr_i_edges_out(dcsr_i_edges *e, dcsr_view *A, const char *call);
-/* The columns: v -> those with an edge to v, each once, ascending. Lent by a CSC view, else transposed. No values. */
-dcsr_status dcsr_i_edges_in(dcsr_i_edges *e, dcsr_view *A, const char *call);
-/* Both, each once and ascending; loops are among them. If the graph is symmetric, as the caller promises, the rows as
- * they are. No values. */
-dcsr_status dcsr_i_edges_both(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call);
-
-/* The same with each edge once even then: if a row does not ascend, all are sorted. */
-dcsr_status dcsr_i_edges_once(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call);
-
-/* Which of these four. */
+/* Which edges of a square view. */
 typedef enum dcsr_i_edges_kind {
+    /* The rows: v -> row v. CSR is lent; of other layouts rows in one piece are lent, and those in several are
+       copied. */
     DCSR_I_EDGES_OUT,
+    /* The columns: v -> those with an edge to v, each once, ascending. Lent by a CSC view, else transposed. No
+       values. */
     DCSR_I_EDGES_IN,
+    /* Both, each once and ascending; loops are among them. If the graph is symmetric, as the caller promises, the rows
+       as they are. No values. */
     DCSR_I_EDGES_BOTH,
+    /* The same with each edge once even then: if a row does not ascend, all are sorted. */
     DCSR_I_EDGES_ONCE
 } dcsr_i_edges_kind;
-/* The same of a view on a device, as CSR in its memory: a CSR view's arrays are lent, what else is there is copied
- * together. Ascending rows of `once` are asked of the device. */
-dcsr_status dcsr_i_edges_on_device(dcsr_i_edges *e, dcsr_view *A, dcsr_i_edges_kind kind, bool symmetric,
-                                   const char *call);
+
+/* Opens them. `call` is for messages, `symmetric` is asked of BOTH and ONCE. In host memory, of a view on a device from
+ * a copy there; or, of a view on a device, as CSR in its memory, where what is in pieces is copied together. */
+dcsr_status dcsr_i_edges_open(dcsr_i_edges *e, dcsr_view *A, bool on_device, dcsr_i_edges_kind kind,
+                              bool symmetric, const char *call);
+
+static inline dcsr_status dcsr_i_edges_out(dcsr_i_edges *e, dcsr_view *A, const char *call)
+{
+    return dcsr_i_edges_open(e, A, false, DCSR_I_EDGES_OUT, false, call);
+}
+static inline dcsr_status dcsr_i_edges_in(dcsr_i_edges *e, dcsr_view *A, const char *call)
+{
+    return dcsr_i_edges_open(e, A, false, DCSR_I_EDGES_IN, false, call);
+}
+static inline dcsr_status dcsr_i_edges_both(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call)
+{
+    return dcsr_i_edges_open(e, A, false, DCSR_I_EDGES_BOTH, symmetric, call);
+}
+static inline dcsr_status dcsr_i_edges_once(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call)
+{
+    return dcsr_i_edges_open(e, A, false, DCSR_I_EDGES_ONCE, symmetric, call);
+}
+static inline dcsr_status dcsr_i_edges_on_device(dcsr_i_edges *e, dcsr_view *A, dcsr_i_edges_kind kind,
+                                                 bool symmetric, const char *call)
+{
+    return dcsr_i_edges_open(e, A, true, kind, symmetric, call);
+}
 
 /* Zeroed memory of the host until the end. NULL on failure, which e->status tells, and after one. */
 void *dcsr_i_edges_take(dcsr_i_edges *e, uint64_t count, size_t size);
@@ -100,15 +118,6 @@ static inline dcsr_i_ends dcsr_i_edges_of(const dcsr_i_edges *e, uint64_t v)
     const uint64_t begin = e->offsets[v];
     return (dcsr_i_ends){e->columns + begin, (const char *)e->values + begin * e->size,
                          e->offsets[v + 1] - begin};
-}
-
-/* Pseudo-random bits of a number. */
-static inline uint64_t dcsr_i_edges_mix(uint64_t i)
-{
-    i += 0x9e3779b97f4a7c15u;
-    i = (i ^ i >> 30) * 0xbf58476d1ce4e5b9u;
-    i = (i ^ i >> 27) * 0x94d049bb133111ebu;
-    return i ^ i >> 31;
 }
 
 #endif

@@ -3,7 +3,9 @@
  * A vertex is taken when all of its neighbours of higher priority are left out, and left out when one of them is taken.
  * So the set is the one that a walk over all vertices by descending priority would take (Blelloch, Fineman, Shun 2012),
  * whoever looks first; priorities at random make the rounds few. */
+#include "algos/graph/cuda/graph_cuda.h"
 #include "algos/graph/edges.h"
+#include "algos/graph/mix.h"
 #include <dcsr/graph.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -19,7 +21,7 @@ typedef struct choice {
 /* Whether u goes before v. */
 static inline bool precedes(const choice *c, uint32_t u, uint32_t v)
 {
-    const uint64_t a = dcsr_i_edges_mix(c->seed + u), b = dcsr_i_edges_mix(c->seed + v);
+    const uint64_t a = dcsr_i_graph_mix(c->seed + u), b = dcsr_i_graph_mix(c->seed + v);
     return a > b || (a == b && u < v);
 }
 
@@ -56,27 +58,36 @@ static void decide_all(choice *c, uint32_t *waiting)
     }
 }
 
+static void choose_on_host(dcsr_i_edges *e, bool *member, uint64_t seed, uint64_t *members)
+{
+    choice c = {.e = e, .seed = seed};
+    c.state = dcsr_i_edges_take(e, e->vertices, sizeof *c.state);
+    uint32_t *waiting = dcsr_i_edges_take(e, e->vertices, sizeof *waiting);
+    if (e->status) return;
+    decide_all(&c, waiting);
+    for (uint64_t v = 0; v < e->vertices; v++) {
+        const bool taken = c.state[v] == TAKEN;
+        *members += taken;
+        if (member) member[v] = taken;
+    }
+}
+
 dcsr_status dcsr_independent_set(bool *member, dcsr_independent_set_result *result, dcsr_view *A,
                                  const dcsr_random_options *options)
 {
     const dcsr_random_options o = options ? *options : (dcsr_random_options){0};
+    dcsr_view_shape shape;
     dcsr_i_edges e;
+    dcsr_independent_set_result found = {0};
     if (!member && !result)
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
                                 "dcsr_independent_set: member and result are NULL; give one of them");
-    dcsr_i_edges_both(&e, A, o.symmetric, "dcsr_independent_set");
-    choice c = {.e = &e, .seed = dcsr_i_edges_mix(o.seed)};
-    c.state = dcsr_i_edges_take(&e, e.vertices, sizeof *c.state);
-    uint32_t *waiting = dcsr_i_edges_take(&e, e.vertices, sizeof *waiting);
-    if (!e.status) {
-        dcsr_independent_set_result found = {0};
-        decide_all(&c, waiting);
-        for (uint64_t v = 0; v < e.vertices; v++) {
-            const bool taken = c.state[v] == TAKEN;
-            found.vertices += taken;
-            if (member) member[v] = taken;
-        }
-        if (result) *result = found;
-    }
+    const dcsr_status status = dcsr_view_get_shape(A, &shape);
+    if (status) return status;
+    const bool there = shape.device == DCSR_DEVICE_CUDA;
+    if (!dcsr_i_edges_open(&e, A, there, DCSR_I_EDGES_BOTH, o.symmetric, "dcsr_independent_set"))
+        (there ? dcsr_i_graph_device->independent_set : choose_on_host)(&e, member, dcsr_i_graph_mix(o.seed),
+                                                                        &found.vertices);
+    if (!e.status && result) *result = found;
     return dcsr_i_edges_close(&e);
 }

@@ -3,6 +3,7 @@
  * A vertex gets an index when it is met, which falls to the least index that it leads back to. One that keeps its own
  * is the root of a component, and takes from the stack all that lead back to it. Components are numbered downwards
  * from the largest number, so that what is finished is above all indices. */
+#include "algos/graph/cuda/graph_cuda.h"
 #include "algos/graph/edges.h"
 #include <dcsr/graph.h>
 
@@ -85,12 +86,9 @@ static dcsr_components_result name_components(const search *s, uint32_t *name, u
     return found;
 }
 
-dcsr_status dcsr_strong_components(uint32_t *component, dcsr_components_result *result, dcsr_view *A)
+static dcsr_status find_on_host(uint32_t *component, dcsr_components_result *result, dcsr_view *A)
 {
     dcsr_i_edges e;
-    if (!component && !result)
-        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                                "dcsr_strong_components: component and result are NULL; give one of them");
     dcsr_i_edges_out(&e, A, "dcsr_strong_components");
     const uint64_t n = e.vertices;
     search s = {.e = &e, .next = 1, .component = (uint32_t)n};
@@ -107,4 +105,30 @@ dcsr_status dcsr_strong_components(uint32_t *component, dcsr_components_result *
         if (result) *result = found;
     }
     return dcsr_i_edges_close(&e);
+}
+
+/* *done: it was worth while there, or has failed. */
+static dcsr_status find_there(uint32_t *component, dcsr_components_result *result, dcsr_view *A, bool *done)
+{
+    dcsr_i_edges out, in = {0};
+    *done = true;
+    dcsr_i_edges_on_device(&out, A, DCSR_I_EDGES_ONCE, true, "dcsr_strong_components");
+    if (!out.status)
+        out.status = dcsr_i_edges_on_device(&in, out.view ? out.view : A, DCSR_I_EDGES_IN, false,
+                                            "dcsr_strong_components");
+    if (!out.status) *done = dcsr_i_graph_device->strong_components(&out, &in, component, result);
+    dcsr_i_edges_close(&in);
+    return dcsr_i_edges_close(&out);
+}
+
+dcsr_status dcsr_strong_components(uint32_t *component, dcsr_components_result *result, dcsr_view *A)
+{
+    dcsr_view_shape shape;
+    bool done = false;
+    if (!component && !result)
+        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                "dcsr_strong_components: component and result are NULL; give one of them");
+    dcsr_status status = dcsr_view_get_shape(A, &shape);
+    if (!status && shape.device == DCSR_DEVICE_CUDA) status = find_there(component, result, A, &done);
+    return status || done ? status : find_on_host(component, result, A);
 }

@@ -10,6 +10,7 @@
  *
  * Support is the masked product  S<E> = E E  over plus-pair: of each edge, the list of the end of lower degree is
  * looked up in the bits of the other's. */
+#include "algos/graph/cuda/graph_cuda.h"
 #include "algos/graph/edges.h"
 #include "algos/graph/found.h"
 #include <dcsr/convert.h>
@@ -71,6 +72,12 @@ static void leave_core(peeling *p, uint32_t least)
     }
 }
 
+dcsr_status dcsr_i_ktruss_refuse(uint64_t edges)
+{
+    return dcsr_thread_fail(DCSR_ERROR_TOO_LARGE, "dcsr_ktruss: %llu edges; at most 2^32 - 1",
+                            (unsigned long long)edges);
+}
+
 /* Numbers the edges u - v, u < v, of the core, in order, each once, and lists them at both ends. */
 static void number_edges(peeling *p)
 {
@@ -87,8 +94,7 @@ static void number_edges(peeling *p)
                 p->begin[u + 1]++, p->begin[ends.vertex[k] + 1]++, p->edges++;
     }
     if (p->edges > UINT32_MAX) {
-        p->e->status = dcsr_thread_fail(DCSR_ERROR_TOO_LARGE, "dcsr_ktruss: %llu edges; at most 2^32 - 1",
-                                        (unsigned long long)p->edges);
+        p->e->status = dcsr_i_ktruss_refuse(p->edges);
         return;
     }
     p->end = dcsr_i_edges_take(p->e, 2 * p->edges, sizeof *p->end);
@@ -346,10 +352,24 @@ static dcsr_ktruss_result describe(const peeling *p)
     return found;
 }
 
+static void peel_on_host(dcsr_i_edges *e, dcsr_matrix **truss, dcsr_ktruss_result *result,
+                         const dcsr_ktruss_options *o)
+{
+    peeling p = {.options = o, .e = e, .vertices = e->vertices, .enough = o->k ? o->k - 2 : 0};
+    if (!e->status && o->k) leave_core(&p, o->k - 1);
+    if (!e->status) number_edges(&p);
+    if (!e->status) count_support(&p);
+    if (!e->status && o->k) peel_to(&p, o->k - 2);
+    if (!e->status && !o->k) peel_all(&p);
+    if (!e->status && truss) make_matrix(truss, &p);
+    if (!e->status && result) *result = describe(&p);
+}
+
 dcsr_status dcsr_ktruss(dcsr_matrix **truss, dcsr_ktruss_result *result, dcsr_view *A,
                         const dcsr_ktruss_options *options)
 {
     const dcsr_ktruss_options o = options ? *options : (dcsr_ktruss_options){0};
+    dcsr_view_shape shape;
     dcsr_i_edges e;
     if (truss) *truss = NULL;
     if (!truss && !result)
@@ -359,14 +379,15 @@ dcsr_status dcsr_ktruss(dcsr_matrix **truss, dcsr_ktruss_result *result, dcsr_vi
         return dcsr_thread_fail(
             DCSR_ERROR_INVALID_ARGUMENT,
             "dcsr_ktruss: k is %u; it is 3 or more, or 0 for the truss number of each edge", o.k);
-    dcsr_i_edges_once(&e, A, o.symmetric, "dcsr_ktruss");
-    peeling p = {.options = &o, .e = &e, .vertices = e.vertices, .enough = o.k ? o.k - 2 : 0};
-    if (!e.status && o.k) leave_core(&p, o.k - 1);
-    if (!e.status) number_edges(&p);
-    if (!e.status) count_support(&p);
-    if (!e.status && o.k) peel_to(&p, o.k - 2);
-    if (!e.status && !o.k) peel_all(&p);
-    if (!e.status && truss) make_matrix(truss, &p);
-    if (!e.status && result) *result = describe(&p);
-    return dcsr_i_edges_close(&e);
+    dcsr_status status = dcsr_view_get_shape(A, &shape);
+    if (status) return status;
+    const bool there = shape.device == DCSR_DEVICE_CUDA;
+    if (!dcsr_i_edges_open(&e, A, there, DCSR_I_EDGES_ONCE, o.symmetric, "dcsr_ktruss"))
+        (there ? dcsr_i_graph_device->ktruss : peel_on_host)(&e, truss, result, &o);
+    status = dcsr_i_edges_close(&e);
+    if (status && truss) {
+        dcsr_matrix_destroy(*truss);
+        *truss = NULL;
+    }
+    return status;
 }

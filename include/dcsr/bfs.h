@@ -25,9 +25,8 @@ DCSR_API dcsr_status dcsr_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_view
 /* Breadth-first search from many vertices at once: level[k * n + v] is what dcsr_bfs() from sources[k] gives vertex
  * v, and results[k] its result, where n is the number of rows. level (count * n elements, in host memory) or results
  * (count) may be NULL, not both; results[k].level_sum / results[k].reached is the mean distance from a source. A source
- * may be given several times. The view may be of any layout, as for dcsr_bfs(); a matrix on a device is copied to the
- * host. After INVALID_ARGUMENT, DIMENSION_MISMATCH and INDEX_OUT_OF_RANGE (the message tells which source) both are as
- * they were.
+ * may be given several times. The view may be of any layout, as for dcsr_bfs(). After INVALID_ARGUMENT,
+ * DIMENSION_MISMATCH and INDEX_OUT_OF_RANGE (the message tells which source) both are as they were.
  *
  * 64 searches go side by side, a bit each in a word of every vertex (Then et al. 2015): a level is a product with a
  * Boolean matrix of 64 columns, and an edge is looked at for all at once that pass it on the same level. Levels with
@@ -43,8 +42,8 @@ DCSR_API dcsr_status dcsr_bfs_many(int32_t *level, dcsr_bfs_result *results, dcs
  * for a source and for a vertex that was not reached. level is what dcsr_bfs() or dcsr_traverse() has given for this
  * view, in host memory, as parent is; both have one element per row. After an error parent is as it was. Of a CSC
  * view each vertex looks for its parent, and stops at the first; else the edges of all vertices that were reached are
- * looked at. A matrix on a device is copied to the host. Errors: as dcsr_bfs(), and INVALID_ARGUMENT if a vertex has
- * a level, but no edge from the one above. Cost: O(n + edges), where n is the number of rows. Memory: 4 n bytes. */
+ * looked at, on a device always. Errors: as dcsr_bfs(), and INVALID_ARGUMENT if a vertex has a level, but no edge from
+ * the one above. Cost: O(n + edges), where n is the number of rows. Memory: 4 n bytes. */
 DCSR_API dcsr_status dcsr_bfs_parents(uint32_t *parent, const int32_t *level, dcsr_view *A);
 
 #ifdef __cplusplus

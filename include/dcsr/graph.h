@@ -10,10 +10,10 @@
  * the default of each. Results do not depend on the number of threads, bit for bit. Any number of threads may work
  * on one view.
  *
- * Of a matrix on a device, dcsr_components(), dcsr_pagerank(), dcsr_sssp() without negative weights, dcsr_triangles()
- * and dcsr_clustering() run there, with the results that the cpu has, ranks up to rounding. The others copy the matrix
- * to the host, and compute there; the copy belongs to the view. Memory is said for the cpu; docs/ALGORITHMS.md has
- * that of a device.
+ * Of a matrix on a device they run there, with the results that the cpu has, ranks and centralities up to rounding.
+ * dcsr_sssp() with negative weights, and dcsr_strong_components() where paths of tens of thousands of edges would have
+ * to be followed one by one, copy the matrix to the host, and compute there; the copy belongs to the view. Memory is
+ * said for the cpu; docs/ALGORITHMS.md has that of a device.
  *
  * Errors of all: INVALID_ARGUMENT (NULL, an option out of range), DIMENSION_MISMATCH (not square),
  * INDEX_OUT_OF_RANGE (a source that is no vertex), OUT_OF_MEMORY, DEVICE, CONTEXT_DESTROYED.

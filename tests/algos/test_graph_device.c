@@ -1,5 +1,7 @@
 /* test_graph_device.c: graph algorithms on a device: what the cpu finds, for vertices with more edges than a warp or a
  * block takes, and for more of them than a block alone does; what they refuse; lack of memory. */
+#include <dcsr/bfs.h>
+#include <dcsr/convert.h>
 #include <dcsr/graph.h>
 #include "dcsr/base/alloc.h"
 #include "tests/support/support_device.h"
@@ -76,16 +78,42 @@ static dcsr_matrix *store(const graph *g, dcsr_context *where, dcsr_type type)
 
 /* Everything that is found of one view, with bytes that are the same where the results are. */
 typedef struct findings {
-    uint32_t *component, *core;
-    double *distance, *coefficient, *rank;
+    uint32_t *component, *core, *strong, *parent, *colour;
+    double *distance, *coefficient, *rank, *between;
     uint64_t *triangles;
+    bool *member;
+    dcsr_coo numbers, truss; /* of edges; of a k */
     dcsr_components_result components;
     dcsr_sssp_result paths, wide_paths;
     dcsr_triangles_result count;
     dcsr_clustering_result clustering;
     dcsr_pagerank_result walk;
     dcsr_kcore_result cores;
+    dcsr_components_result strongly;
+    dcsr_betweenness_result paths_between;
+    dcsr_independent_set_result members;
+    dcsr_colouring_result colours;
+    dcsr_ktruss_result all_trusses, one_truss;
 } findings;
+
+static dcsr_coo find_truss(dcsr_view *view, dcsr_ktruss_result *result, uint32_t k, bool symmetric)
+{
+    dcsr_matrix *matrix;
+    dcsr_coo coo;
+    TEST_OK(dcsr_ktruss(&matrix, result, view, &(dcsr_ktruss_options){.symmetric = symmetric, .k = k}));
+    dcsr_view *found = test_view(matrix, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
+    TEST_OK(dcsr_view_to_coo(&coo, found));
+    dcsr_view_destroy(found);
+    dcsr_matrix_destroy(matrix);
+    return coo;
+}
+
+static bool same_entries(const dcsr_coo *a, const dcsr_coo *b)
+{
+    return a->nnz == b->nnz && !memcmp(a->row_indices, b->row_indices, a->nnz * sizeof *a->row_indices) &&
+           !memcmp(a->col_indices, b->col_indices, a->nnz * sizeof *a->col_indices) &&
+           !memcmp(a->values, b->values, a->nnz * sizeof(uint32_t));
+}
 
 static findings find(dcsr_view *view, uint64_t n, bool symmetric)
 {
@@ -95,7 +123,27 @@ static findings find(dcsr_view *view, uint64_t n, bool symmetric)
                   .distance = test_allocate(n, 8),
                   .coefficient = test_allocate(n, 8),
                   .rank = test_allocate(n, 8),
-                  .triangles = test_allocate(n, 8)};
+                  .triangles = test_allocate(n, 8),
+                  .strong = test_allocate(n, 4),
+                  .parent = test_allocate(n, 4),
+                  .colour = test_allocate(n, 4),
+                  .between = test_allocate(n, 8),
+                  .member = test_allocate(n, 1)};
+    const dcsr_random_options order = {.symmetric = symmetric, .seed = 5};
+    const uint64_t sources[] = {n / 3, 0, n - 1, n / 2, n / 5, n / 7, 1, 2, n / 3, n / 4};
+    int32_t *level = test_allocate(n, sizeof *level);
+    TEST_OK(dcsr_bfs(level, NULL, view, n / 3));
+    TEST_OK(dcsr_bfs_parents(f.parent, level, view));
+    free(level);
+    TEST_OK(dcsr_strong_components(f.strong, &f.strongly, view));
+    TEST_OK(dcsr_betweenness(f.between, &f.paths_between, view,
+                             &(dcsr_betweenness_options){.symmetric = symmetric,
+                                                         .sources = sources,
+                                                         .source_count = sizeof sources / sizeof *sources}));
+    TEST_OK(dcsr_independent_set(f.member, &f.members, view, &order));
+    TEST_OK(dcsr_colouring(f.colour, &f.colours, view, &order));
+    f.numbers = find_truss(view, &f.all_trusses, 0, symmetric);
+    f.truss = find_truss(view, &f.one_truss, 4, symmetric);
     TEST_OK(dcsr_components(f.component, &f.components, view, &known));
     TEST_OK(dcsr_kcore(f.core, &f.cores, view, &known));
     TEST_OK(dcsr_sssp(f.distance, &f.wide_paths, view, n / 3, &(dcsr_sssp_options){.delta = 1e6}));
@@ -111,7 +159,10 @@ static findings find(dcsr_view *view, uint64_t n, bool symmetric)
 static void release(findings *f)
 {
     free(f->component), free(f->core), free(f->distance), free(f->coefficient), free(f->rank),
-        free(f->triangles);
+        free(f->triangles), free(f->strong), free(f->parent), free(f->colour), free(f->between),
+        free(f->member);
+    dcsr_coo_free(&f->numbers);
+    dcsr_coo_free(&f->truss);
 }
 
 static void compare(const findings *f, const findings *wanted, uint64_t n)
@@ -128,6 +179,17 @@ static void compare(const findings *f, const findings *wanted, uint64_t n)
               f->count.triangles == wanted->count.triangles);
     cr_assert(!memcmp(f->coefficient, wanted->coefficient, n * 8) &&
               !memcmp(&f->clustering, &wanted->clustering, sizeof f->clustering));
+    cr_assert(!memcmp(f->strong, wanted->strong, n * 4) &&
+              !memcmp(&f->strongly, &wanted->strongly, sizeof f->strongly));
+    cr_assert(!memcmp(f->parent, wanted->parent, n * 4));
+    cr_assert(!memcmp(f->member, wanted->member, n) && f->members.vertices == wanted->members.vertices);
+    cr_assert(!memcmp(f->colour, wanted->colour, n * 4) && f->colours.colours == wanted->colours.colours);
+    cr_assert(same_entries(&f->numbers, &wanted->numbers) && same_entries(&f->truss, &wanted->truss));
+    cr_assert(!memcmp(&f->all_trusses, &wanted->all_trusses, sizeof f->all_trusses) &&
+              !memcmp(&f->one_truss, &wanted->one_truss, sizeof f->one_truss));
+    cr_assert(!memcmp(&f->paths_between, &wanted->paths_between, sizeof f->paths_between));
+    for (uint64_t v = 0; v < n; v++)
+        cr_assert(fabs(f->between[v] - wanted->between[v]) <= 1e-9 * (1 + wanted->between[v]));
     for (uint64_t v = 0; v < n; v++) difference += fabs(f->rank[v] - wanted->rank[v]);
     cr_assert(difference < 1e-12, "ranks differ by %g", difference);
     /* The cpu hands ranks on as fp32 until the last iterations, of which there may be some more or fewer. */

@@ -1,8 +1,11 @@
 /* bfs_many.cu: breadth-first search from up to 64 vertices at once, in one launch whose blocks meet after each step.
  *
  * As on the cpu, a vertex has words of bits, one a source: what has seen it, and in whose frontier it is. The frontier
- * hands its bits on; a vertex is listed by whoever gives it the first of a level. */
+ * hands its bits on; a vertex is listed by whoever gives it the first of a level.
+ *
+ * And the tree of a search from one, whose levels are known: all edges are looked at once. */
 #include "algos/graph/cuda/list_walk.cuh"
+#include "dcsr/store/cuda/balanced_walk.cuh"
 
 typedef dcsr_i_graph_many many;
 typedef unsigned long long word;
@@ -192,4 +195,38 @@ void dcsr_i_graph_search_many(dcsr_i_cuda_stream *stream, const many *m, uint64_
     if (m->level) dcsr_i_cuda_fill(stream, m->level, 0xff, count * n * sizeof *m->level);
     dcsr_i_cuda_launch(stream, begin_many, count, *m, count);
     dcsr_i_cuda_launch_together(stream, search_many, dcsr_i_graph_list_blocks(n), DCSR_GRAPH_THREADS, *m);
+}
+
+/* ---- Parents ---- */
+
+/* Each vertex offers itself to those one level below that it has an edge to. */
+static __global__ void DCSR_CUDA_WALK_BOUNDS offer(dcsr_i_cuda_walk walk, bool columns, const int32_t *level,
+                                                   uint32_t *parent)
+{
+    dcsr_i_cuda_for_entries(
+        walk,
+        [&](const dcsr_i_cuda_entry &, const dcsr_i_cuda_source &source) {
+            return walk.rows.columns[source.place];
+        },
+        [&](const dcsr_i_cuda_entry &entry, uint32_t end) {
+            const uint32_t u = columns ? end : (uint32_t)entry.i, v = columns ? (uint32_t)entry.i : end;
+            if (level[v] <= 0 || level[v] - 1 != level[u]) return;
+            if (u < *(const volatile uint32_t *)&parent[v]) atomicMin(&parent[v], u);
+        });
+}
+
+static __global__ void find_orphan(const int32_t *level, const uint32_t *parent, uint64_t n, uint32_t *orphan)
+{
+    for (uint64_t v = dcsr_i_cuda_first(); v < n; v += dcsr_i_cuda_step())
+        if (level[v] > 0 && parent[v] == UINT32_MAX) atomicMin(orphan, (uint32_t)v);
+}
+
+void dcsr_i_graph_find_parents(dcsr_i_cuda_stream *stream, dcsr_i_cuda_rows edges, bool columns,
+                               const int32_t *level, uint32_t *parent, uint32_t *orphan)
+{
+    const dcsr_i_cuda_walk walk = {edges, NULL, edges.rows, edges.offsets};
+    dcsr_i_cuda_fill(stream, parent, 0xff, edges.rows * sizeof *parent);
+    dcsr_i_cuda_fill(stream, orphan, 0xff, sizeof *orphan);
+    dcsr_i_cuda_launch_walk(stream, offer, edges.stored, edges.rows, walk, columns, level, parent);
+    dcsr_i_cuda_launch(stream, find_orphan, edges.rows, level, parent, edges.rows, orphan);
 }

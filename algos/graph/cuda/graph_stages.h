@@ -28,14 +28,25 @@ dcsr_i_cuda_rows dcsr_i_graph_rows(const dcsr_i_edges *e);
 /* The algorithms, one in each X_cuda.c: see dcsr_i_graph_engine. */
 dcsr_status dcsr_i_graph_components(uint32_t *component, dcsr_components_result *result, dcsr_view *A,
                                     const dcsr_graph_options *options);
+bool dcsr_i_graph_strong_components(dcsr_i_edges *e, const dcsr_i_edges *in, uint32_t *component,
+                                    dcsr_components_result *result);
 dcsr_status dcsr_i_graph_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_view *A,
                                   const dcsr_pagerank_options *options);
 dcsr_status dcsr_i_graph_sssp(double *distance, dcsr_sssp_result *result, dcsr_view *A, uint64_t source,
                               double delta, bool *negative);
 void dcsr_i_graph_bfs_many(dcsr_i_edges *e, int32_t *level, dcsr_bfs_result *results, uint64_t count,
                            const uint64_t *sources);
+void dcsr_i_graph_bfs_parents(dcsr_i_edges *e, uint32_t *parent, const int32_t *level, bool columns,
+                              uint32_t *orphan, int32_t *its_level);
+void dcsr_i_graph_betweenness(dcsr_i_edges *e, const dcsr_i_edges *in, double *centrality,
+                              dcsr_betweenness_result *found, const uint64_t *sources, double scale,
+                              const dcsr_betweenness_options *options);
+void dcsr_i_graph_independent_set(dcsr_i_edges *e, bool *member, uint64_t seed, uint64_t *members);
+void dcsr_i_graph_colouring(dcsr_i_edges *e, uint32_t *colour, uint64_t seed, uint64_t *colours);
 dcsr_status dcsr_i_graph_kcore(uint32_t *core, dcsr_kcore_result *result, dcsr_view *A,
                                const dcsr_graph_options *options);
+void dcsr_i_graph_ktruss(dcsr_i_edges *e, dcsr_matrix **truss, dcsr_ktruss_result *result,
+                         const dcsr_ktruss_options *options);
 dcsr_status dcsr_i_graph_triangles(uint64_t *count, dcsr_i_edges *e, uint64_t *own, uint32_t *degree);
 #endif
 
@@ -53,6 +64,10 @@ enum { DCSR_GRAPH_LONG = 1024 };
 typedef struct dcsr_i_graph_found {
     unsigned int now, parts, alone;
 } dcsr_i_graph_found;
+
+/* How many parts long rows of so many edges have: a row of more than LONG has at most twice as many as it has times
+ * LONG. */
+#define DCSR_GRAPH_PARTS(edges) (2 * ((edges) / DCSR_GRAPH_LONG))
 
 /* ---- graph.cu ---- */
 
@@ -84,6 +99,40 @@ void dcsr_i_graph_sample(dcsr_i_cuda_stream *stream, const uint32_t *parent, uin
 /* size: of n, zeros. *sizes too. frequent: a root that many vertices have. */
 void dcsr_i_graph_measure(dcsr_i_cuda_stream *stream, const uint32_t *parent, uint64_t n, uint32_t *size,
                           const uint32_t *frequent, dcsr_i_graph_sizes *sizes);
+
+/* ---- strong.cu ---- */
+
+/* ROUNDS: that are launched before the host looks; even, so that lists end as they began. STEPS: along paths, in all;
+ * where there are more the cpu is faster. */
+enum { DCSR_GRAPH_ROUNDS = 8, DCSR_GRAPH_STEPS = 1 << 15 };
+#define DCSR_GRAPH_MOST_LABELS 4000000000u /* all labels of fewer vertices are less than 2^32 - 1 */
+
+typedef struct dcsr_i_graph_strong_counts {
+    dcsr_i_graph_found step[3];               /* which take turns */
+    unsigned int arrived;                     /* see dcsr_i_cuda_meet() */
+    unsigned int begun;                       /* vertices on the first list */
+    unsigned int steps;                       /* so far */
+    unsigned int left[DCSR_GRAPH_ROUNDS + 1]; /* before each round, and after the last */
+    unsigned long long pivot;                 /* edges of a vertex, and below its label */
+} dcsr_i_graph_strong_counts;
+
+typedef struct dcsr_i_graph_strong {
+    dcsr_i_cuda_rows out, in;
+    uint32_t *component;         /* the label that its vertices share; UINT32_MAX: it is left */
+    uint32_t *label, *mark;      /* mark: the last step in which it was listed, from 1 on */
+    uint32_t *left[2], *list[2]; /* what is left, before and after a round of trimming; what a step visits */
+    uint64_t *part;              /* of long rows */
+    dcsr_i_graph_strong_counts *counts;
+} dcsr_i_graph_strong;
+
+/* Trims what is left (at most so much); `all`: to begin with. */
+void dcsr_i_graph_trim(dcsr_i_cuda_stream *stream, const dcsr_i_graph_strong *strong, uint64_t left,
+                       bool all);
+/* Takes components away; `one`: a large one. */
+void dcsr_i_graph_take_strong(dcsr_i_cuda_stream *stream, const dcsr_i_graph_strong *strong, uint64_t left,
+                              bool one);
+/* Names components after their least vertices. */
+void dcsr_i_graph_name_strong(dcsr_i_cuda_stream *stream, const dcsr_i_graph_strong *strong);
 
 /* ---- pagerank.cu ---- */
 
@@ -182,6 +231,98 @@ typedef struct dcsr_i_graph_many {
 /* Searches from the first `count` of the sources. */
 void dcsr_i_graph_search_many(dcsr_i_cuda_stream *stream, const dcsr_i_graph_many *many, uint64_t count);
 
+/* parent[v]: the least vertex with an edge to v that is one level above, else UINT32_MAX. *orphan: the first vertex
+ * that has a level and no parent; UINT32_MAX: there is none. columns: the edges are those that lead to a vertex. */
+void dcsr_i_graph_find_parents(dcsr_i_cuda_stream *stream, dcsr_i_cuda_rows edges, bool columns,
+                               const int32_t *level, uint32_t *parent, uint32_t *orphan);
+
+/* ---- betweenness.cu ---- */
+
+enum { DCSR_GRAPH_BETWEEN = 8 }; /* sources at a time */
+
+/* What a step finds: vertices of the next level; parts of long rows; vertices that long rows lead to. */
+typedef struct dcsr_i_graph_between_found {
+    unsigned int now, parts, is_long;
+} dcsr_i_graph_between_found;
+
+/* How far a search is: level `depth`, and where in the list levels depth - 2 to depth + 1 begin. */
+typedef struct dcsr_i_graph_between_level {
+    uint64_t begin[4];
+    uint32_t depth, large; /* large: there are powers */
+} dcsr_i_graph_between_level;
+
+typedef struct dcsr_i_graph_between_counts {
+    dcsr_i_graph_between_found found[3]; /* which take turns */
+    unsigned int arrived[2];             /* see dcsr_i_cuda_meet(); down, up */
+    unsigned int up[3];                  /* vertices with long rows, on the way up; they take turns */
+    unsigned int begun;                  /* sources, each once */
+    unsigned int large;
+    dcsr_i_graph_between_level told; /* by the first block, when it has gone on alone */
+    unsigned int levels;             /* of this search */
+    unsigned int most_levels;        /* of all searches */
+} dcsr_i_graph_between_counts;
+
+typedef struct dcsr_i_graph_between {
+    dcsr_i_cuda_rows out, in;
+    uint32_t width; /* of a row: 1, 2, 4 or 8 */
+    uint32_t count;
+    uint32_t source[DCSR_GRAPH_BETWEEN];
+    uint32_t *bits[4], *seen; /* by vertex a bit for each source: of four levels; of all so far */
+    double *paths;            /* rows; on the way up, once a level is known, (1 + dependence) / paths */
+    uint32_t *power;          /* rows */
+    /* The levels one after the other: each vertex with the sources for which it is there; level d from begin[d] on. */
+    uint32_t *vertex;
+    unsigned char *listed;
+    uint64_t *begin;
+    uint64_t *part, *is_long; /* of long rows; places in the list of those with many edges */
+    double *centrality;
+    dcsr_i_graph_between_counts *counts;
+} dcsr_i_graph_between;
+
+/* Adds what depends on each vertex, for the first `count` of the sources. */
+void dcsr_i_graph_search_between(dcsr_i_cuda_stream *stream, const dcsr_i_graph_between *between);
+void dcsr_i_graph_scale(dcsr_i_cuda_stream *stream, double *x, double scale, uint64_t n);
+
+/* ---- greedy.cu ---- */
+
+typedef struct dcsr_i_graph_choice {
+    dcsr_i_cuda_rows edges;
+    uint64_t seed; /* mixed */
+    unsigned char *state;
+    uint32_t *passed;     /* edges of those that wait */
+    uint32_t *waiting[2]; /* those that wait, and will in the next round */
+    uint32_t *count;      /* of them, before each round and after the last */
+} dcsr_i_graph_choice;
+
+/* Some rounds; `all`: the first ones, with every vertex waiting. */
+void dcsr_i_graph_decide(dcsr_i_cuda_stream *stream, const dcsr_i_graph_choice *choice, uint64_t waiting,
+                         bool all);
+/* state becomes true for members, and count[0] how many they are. */
+void dcsr_i_graph_count_members(dcsr_i_cuda_stream *stream, const dcsr_i_graph_choice *choice);
+
+/* Vertices that are given colours next: of few and of many edges. */
+typedef struct dcsr_i_graph_painted {
+    unsigned int few, many;
+} dcsr_i_graph_painted;
+
+typedef struct dcsr_i_graph_paint_counts {
+    dcsr_i_graph_painted step[3]; /* which take turns */
+    unsigned int arrived;         /* see dcsr_i_cuda_meet() */
+    unsigned int colours;
+} dcsr_i_graph_paint_counts;
+
+typedef struct dcsr_i_graph_painting {
+    dcsr_i_cuda_rows edges;
+    uint64_t seed; /* mixed */
+    uint64_t *key; /* vertices by descending keys, of the same key ascending */
+    uint32_t *colour;
+    uint32_t *pending; /* neighbours that precede and have no colour yet */
+    uint32_t *few[2], *many[2];
+    dcsr_i_graph_paint_counts *counts;
+} dcsr_i_graph_painting;
+
+void dcsr_i_graph_paint(dcsr_i_cuda_stream *stream, const dcsr_i_graph_painting *painting);
+
 /* ---- triangles.cu ---- */
 
 typedef struct dcsr_i_graph_triangle_counts {
@@ -197,6 +338,9 @@ typedef struct dcsr_i_graph_lists {
     uint64_t *begin;
     unsigned long long *own; /* triangles of each vertex; NULL if nobody asks */
     uint32_t *degree;        /* edges of each vertex but loops; NULL if nobody asks */
+    const uint32_t *number;  /* of the edge of each entry, and of each member; NULL if nobody asks */
+    uint32_t *edge;
+    int32_t *support; /* triangles of each edge, by number; NULL if nobody asks */
     dcsr_i_graph_triangle_counts *counts;
 } dcsr_i_graph_lists;
 
@@ -204,6 +348,45 @@ typedef struct dcsr_i_graph_lists {
 void dcsr_i_graph_count_lists(dcsr_i_cuda_stream *stream, const dcsr_i_graph_lists *lists);
 void dcsr_i_graph_fill_lists(dcsr_i_cuda_stream *stream, const dcsr_i_graph_lists *lists);
 void dcsr_i_graph_count_triangles(dcsr_i_cuda_stream *stream, const dcsr_i_graph_lists *lists);
+#ifndef __cplusplus
+/* Takes memory for the lists of all vertices, and makes them. */
+void dcsr_i_graph_make_lists(dcsr_i_edges *e, dcsr_i_graph_lists *lists);
+#endif
+
+/* ---- truss.cu ---- */
+
+typedef struct dcsr_i_graph_truss_counts {
+    unsigned int next;  /* edges that go next */
+    unsigned int above; /* the complement of the least support above a level */
+} dcsr_i_graph_truss_counts;
+
+typedef struct dcsr_i_graph_truss {
+    dcsr_i_cuda_rows edges;
+    uint64_t count;      /* edges, each once */
+    uint32_t *upper;     /* of each vertex those to higher ones */
+    uint64_t *begin;     /* the numbers of these */
+    uint32_t *number;    /* of the edge of each entry; `count` for a loop */
+    uint32_t *from, *to; /* of an edge */
+    int32_t *support;
+    unsigned char *state;
+    uint32_t *going[2]; /* what goes in this round, and in the next */
+    dcsr_i_graph_truss_counts *counts;
+} dcsr_i_graph_truss;
+
+/* upper. Then, with begin and count: all of the edges. */
+void dcsr_i_graph_count_upper(dcsr_i_cuda_stream *stream, const dcsr_i_graph_truss *truss);
+void dcsr_i_graph_number(dcsr_i_cuda_stream *stream, const dcsr_i_graph_truss *truss);
+/* going[0]: what has support up to a level. */
+void dcsr_i_graph_list_going(dcsr_i_cuda_stream *stream, const dcsr_i_graph_truss *truss, uint32_t level);
+/* Takes so many edges away that are in going[list], and lists what falls to the level in the other one. */
+void dcsr_i_graph_take_away(dcsr_i_cuda_stream *stream, const dcsr_i_graph_truss *truss, uint32_t level,
+                            uint64_t count, int list);
+/* kept: of each entry, 1 if its edge is left, or `all`, else 0. */
+void dcsr_i_graph_mark_kept(dcsr_i_cuda_stream *stream, const dcsr_i_graph_truss *truss, bool all,
+                            uint32_t *kept);
+/* CSR of these, place telling how many are before each. */
+void dcsr_i_graph_write_kept(dcsr_i_cuda_stream *stream, const dcsr_i_graph_truss *truss, bool all,
+                             const uint64_t *place, uint64_t *offsets, uint32_t *ends, uint32_t *values);
 
 #ifdef __cplusplus
 }

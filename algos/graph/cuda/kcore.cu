@@ -6,13 +6,12 @@
 #include "algos/graph/cuda/list_walk.cuh"
 
 typedef dcsr_i_graph_peeling peeling;
-enum { ITEMS = DCSR_GRAPH_ITEMS };
 
 /* Each block knows by itself how far the peeling is; all agree. */
 struct state {
-    uint32_t k, left, list, count,
-        now; /* list, now: which of the two lists holds what is left; what is taken */
-    unsigned levels, rounds, meetings;
+    uint32_t k, left, list; /* list: which of the two holds what is left */
+    unsigned levels;
+    dcsr_i_graph_state taken; /* how far it is with what falls */
 };
 
 /* Others change it meanwhile. Below 0: some have taken an edge too many, and are about to give it back. */
@@ -69,107 +68,33 @@ DCSR_CUDA_INLINE void list_least(const peeling &p, const state &now, dcsr_i_grap
         const uint32_t v = i < now.left ? from[i] : 0;
         const bool falls = i < now.left && (uint32_t)degree_of(p, v) == now.k;
         const uint64_t at = dcsr_i_cuda_take_places(&level->now, (uint32_t)falls);
-        if (falls) p.now[now.now][at] = v;
+        if (falls) p.now[now.taken.list][at] = v;
     }
 }
 
-/* One edge less for some vertices; lists those that fall to the level. By whole warps; `here` tells which there are. */
-DCSR_CUDA_INLINE void lower(const peeling &p, const state &now, const uint32_t *v, unsigned here,
-                            unsigned *count)
-{
-    const int32_t k = (int32_t)now.k;
-    unsigned fallen = 0;
-    for (unsigned i = 0; i < ITEMS; i++)
-        if (here >> i & 1 && degree_of(p, v[i]) <= k) here &= ~(1u << i);
-    for (unsigned i = 0; i < ITEMS; i++) {
-        if (!(here >> i & 1)) continue;
-        const int32_t before = atomicAdd(&p.degree[v[i]], -1);
-        if (before <= k) atomicAdd(&p.degree[v[i]], 1); /* it is gone already */
-        fallen |= (before == k + 1 ? 1u : 0u) << i;
+/* Takes vertices away: one edge less for their neighbours. Those that fall to the level are next. */
+struct take_away {
+    peeling p;
+    uint32_t k;
+
+    __device__ uint32_t begins(uint32_t u) const
+    {
+        p.core[u] = k;
+        return 0;
     }
-    uint64_t at = dcsr_i_cuda_take_places(count, (uint32_t)__popc(fallen));
-    for (unsigned i = 0; i < ITEMS; i++)
-        if (fallen >> i & 1) p.now[now.now ^ 1][at++] = v[i];
-}
-
-DCSR_CUDA_INLINE void take_short(const peeling &p, const state &now, dcsr_i_graph_found *step)
-{
-    dcsr_i_graph_visit_short(
-        p.edges, p.now[now.now], now.count, {p.part, &step->parts},
-        [&](uint32_t u, bool mine) {
-            if (mine) p.core[u] = now.k;
-        },
-        [&](const dcsr_i_cuda_window &window) {
-            uint32_t v[ITEMS];
-            unsigned here = 0;
-            for (unsigned i = 0; i < ITEMS; i++) {
-                const uint64_t j = i * blockDim.x + threadIdx.x;
-                here |= (j < window.size ? 1u : 0u) << i;
-                v[i] = j < window.size ? p.edges.columns[window.place[j]] : 0;
-            }
-            lower(p, now, v, here, &step->now);
-        });
-}
-
-DCSR_CUDA_INLINE void take_long(const peeling &p, const state &now, uint32_t parts, dcsr_i_graph_found *step)
-{
-    dcsr_i_graph_visit_long(p.edges, p.part, parts, [&](uint32_t, uint64_t first, uint64_t end) {
-        uint32_t v[ITEMS];
-        unsigned here = 0;
-        for (unsigned i = 0; i < ITEMS; i++) {
-            const uint64_t e = first + i * blockDim.x + threadIdx.x;
-            here |= (e < end ? 1u : 0u) << i;
-            v[i] = e < end ? p.edges.columns[e] : 0;
-        }
-        lower(p, now, v, here, &step->now);
-    });
-}
-
-/* The first block goes on alone while few fall, as at the ends of a path, where others would only be waited for. It
- * tells them which list is in use then. */
-DCSR_CUDA_INLINE void take_alone(const peeling &p, state now, dcsr_i_graph_found *step)
-{
-    volatile dcsr_i_graph_found *told = step;
-    for (;;) {
-        __syncthreads();
-        const uint32_t parts = told->parts, count = told->now;
-        __syncthreads(); /* before it is written again */
-        if (parts || !count || count > DCSR_GRAPH_LEAST_ROWS) return;
-        now.now ^= 1;
-        now.count = count;
-        if (threadIdx.x == 0) {
-            told->now = 0;
-            told->alone = told->alone + 1;
-        }
-        __syncthreads();
-        take_short(p, now, step);
+    __device__ bool wants(uint32_t, uint32_t v) const { return degree_of(p, v) > (int32_t)k; }
+    __device__ bool takes(uint32_t, uint32_t v, uint32_t) const
+    {
+        const int32_t before = atomicAdd(&p.degree[v], -1);
+        if (before <= (int32_t)k) atomicAdd(&p.degree[v], 1); /* it is gone already */
+        return before == (int32_t)k + 1;
     }
-}
-
-/* Takes away what is listed, and what falls thereby. Of three places for counts one is in use, the one before may still
- * be read by blocks that come late, and the one after is made zero meanwhile. */
-DCSR_CUDA_INLINE void take_level(const peeling &p, state &now)
-{
-    while (now.count) {
-        dcsr_i_graph_found *step = &p.counts->step[now.rounds % 3];
-        if (dcsr_i_cuda_first() == 0) p.counts->step[(now.rounds + 1) % 3] = dcsr_i_graph_found{0, 0, 0};
-        take_short(p, now, step);
-        if (now.count <= DCSR_GRAPH_LEAST_ROWS && blockIdx.x == 0) take_alone(p, now, step);
-        dcsr_i_cuda_meet(&p.counts->arrived, ++now.meetings);
-        const uint32_t parts = *(volatile unsigned *)&step->parts;
-        now.now ^= *(volatile unsigned *)&step->alone & 1;
-        if (parts) {
-            take_long(p, now, parts, step);
-            dcsr_i_cuda_meet(&p.counts->arrived, ++now.meetings);
-        }
-        now.count = *(volatile unsigned *)&step->now;
-        now.now ^= 1;
-        now.rounds++;
-    }
-}
+};
 
 static __global__ void __launch_bounds__(DCSR_GRAPH_THREADS) peel(peeling p)
 {
+    const dcsr_i_graph_front front = {
+        p.edges, {p.now[0], p.now[1]}, p.part, p.counts->step, &p.counts->arrived};
     state now = {};
     uint32_t largest = 0, innermost = 0;
     now.left = (uint32_t)p.edges.rows;
@@ -177,7 +102,7 @@ static __global__ void __launch_bounds__(DCSR_GRAPH_THREADS) peel(peeling p)
         dcsr_i_graph_level *level = &p.counts->level[now.levels % 3];
         if (dcsr_i_cuda_first() == 0) p.counts->level[(now.levels + 1) % 3] = dcsr_i_graph_level{0, 0, 0};
         look_over(p, now, level);
-        dcsr_i_cuda_meet(&p.counts->arrived, ++now.meetings);
+        dcsr_i_cuda_meet(&p.counts->arrived, ++now.taken.meetings);
         now.left = *(volatile unsigned *)&level->left;
         if (!now.left) break;
         now.k = ~*(volatile unsigned *)&level->least;
@@ -185,9 +110,9 @@ static __global__ void __launch_bounds__(DCSR_GRAPH_THREADS) peel(peeling p)
         largest = now.k;
         innermost = now.left;
         list_least(p, now, level);
-        dcsr_i_cuda_meet(&p.counts->arrived, ++now.meetings);
-        now.count = *(volatile unsigned *)&level->now;
-        take_level(p, now);
+        dcsr_i_cuda_meet(&p.counts->arrived, ++now.taken.meetings);
+        now.taken.count = *(volatile unsigned *)&level->now;
+        dcsr_i_graph_follow(front, now.taken, take_away{p, now.k}, UINT32_MAX);
         now.levels++;
     }
     if (dcsr_i_cuda_first()) return;

@@ -12,8 +12,7 @@ dcsr_status dcsr_i_graph_kcore(uint32_t *core, dcsr_kcore_result *result, dcsr_v
     p.core = dcsr_i_graph_take(&e, n, sizeof *p.core);
     for (int i = 0; i < 2; i++) p.left[i] = dcsr_i_graph_take(&e, n, sizeof **p.left);
     for (int i = 0; i < 2; i++) p.now[i] = dcsr_i_graph_take(&e, n, sizeof **p.now);
-    /* A row of more than LONG edges has at most twice as many parts as it has times LONG. */
-    p.part = dcsr_i_graph_take(&e, 2 * (e.count / DCSR_GRAPH_LONG), sizeof *p.part);
+    p.part = dcsr_i_graph_take(&e, DCSR_GRAPH_PARTS(e.count), sizeof *p.part);
     p.counts = dcsr_i_graph_take(&e, 1, sizeof *p.counts);
     if (!e.status) {
         p.edges = dcsr_i_graph_rows(&e);

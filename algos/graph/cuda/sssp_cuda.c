@@ -40,8 +40,7 @@ static void search(dcsr_i_edges *e, dcsr_i_graph_search *s, uint64_t source, dcs
     s->is_far = dcsr_i_graph_take(e, (n + 31) / 32, sizeof *s->is_far);
     for (int i = 0; i < 2; i++) s->near[i] = dcsr_i_graph_take(e, n, sizeof **s->near);
     for (int i = 0; i < 2; i++) s->far[i] = dcsr_i_graph_take(e, n, sizeof **s->far);
-    /* A row of more than LONG edges has at most twice as many parts as it has times LONG. */
-    s->part = dcsr_i_graph_take(e, 2 * (e->count / DCSR_GRAPH_LONG), sizeof *s->part);
+    s->part = dcsr_i_graph_take(e, DCSR_GRAPH_PARTS(e->count), sizeof *s->part);
     s->piles = dcsr_i_graph_take(e, 1, sizeof *s->piles);
     s->counts = dcsr_i_graph_take(e, 1, sizeof *s->counts);
     if (e->status) return;

@@ -2,8 +2,7 @@
 #include "algos/graph/cuda/graph_stages.h"
 #include "dcsr/device/prim_cuda.h"
 
-/* The lists of all vertices. */
-static void make_lists(dcsr_i_edges *e, dcsr_i_graph_lists *l)
+void dcsr_i_graph_make_lists(dcsr_i_edges *e, dcsr_i_graph_lists *l)
 {
     const uint64_t n = e->vertices;
     uint64_t kept = 0;
@@ -19,6 +18,7 @@ static void make_lists(dcsr_i_edges *e, dcsr_i_graph_lists *l)
     e->status = dcsr_i_cuda_scan_u32(e->stream, l->length, l->begin, n);
     dcsr_i_graph_read(e, &kept, l->begin + n, sizeof kept);
     l->member = dcsr_i_graph_take(e, kept, sizeof *l->member);
+    if (l->number) l->edge = dcsr_i_graph_take(e, kept, sizeof *l->edge);
     if (!e->status) dcsr_i_graph_fill_lists(e->stream, l);
 }
 
@@ -28,7 +28,7 @@ dcsr_status dcsr_i_graph_triangles(uint64_t *count, dcsr_i_edges *e, uint64_t *o
     dcsr_i_graph_lists l = {.own = own ? dcsr_i_graph_take(e, n, sizeof *own) : NULL,
                             .degree = degree ? dcsr_i_graph_take(e, n, sizeof *degree) : NULL};
     dcsr_i_graph_triangle_counts counts = {0};
-    make_lists(e, &l);
+    dcsr_i_graph_make_lists(e, &l);
     if (e->status) return e->status;
     dcsr_i_graph_count_triangles(e->stream, &l);
     if (own) dcsr_i_graph_give(e, own, l.own, n * sizeof *own);
