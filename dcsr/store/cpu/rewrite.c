@@ -232,8 +232,8 @@ static void copy_for_view(dcsr_i_segment_page *to, const dcsr_i_row_page *page)
         to->of[r] = page->length[r] ? page->segment[0]->of[r] : (dcsr_i_segment){0};
 }
 
-/* A page of its own with segment pages of its own: for the writer those that rows which stay need; for a view the
- * first, as resolved rows have no other. */
+/* A page of its own with segment pages of its own: for a view the first, as resolved rows have no other; else all, as
+ * batches will soon want the same again, but where it is tidied those that rows need which stay. */
 static bool make_page(const job *j, page_work *work)
 {
     dcsr_matrix *matrix = j->matrix;
@@ -246,7 +246,8 @@ static bool make_page(const job *j, page_work *work)
         copy_for_view(fresh->segment[0], old);
         return true;
     }
-    return dcsr_i_own_segment_pages(matrix, fresh, old, ~work->mask, j->version);
+    const bool tidies = j->selection->kind == DCSR_I_UNTIDY_ROWS || j->selection->kind == DCSR_I_ALL_ROWS;
+    return dcsr_i_own_segment_pages(matrix, fresh, old, tidies ? ~work->mask : UINT64_MAX, j->version);
 }
 
 /* Builds the root, directories and pages of the result, which still hold the old rows. */

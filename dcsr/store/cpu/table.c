@@ -363,7 +363,7 @@ static int levels_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, uin
 bool dcsr_i_own_segment_pages(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *old,
                               uint64_t kept, uint64_t version)
 {
-    const int levels = levels_of(matrix, old, kept);
+    const int levels = kept == UINT64_MAX ? matrix->segments_per_row : levels_of(matrix, old, kept);
     memset(page->segment, 0, (size_t)matrix->segments_per_row * sizeof page->segment[0]);
     page->moved = version;
     for (int k = 0; k < levels && old->segment[k]; k++) {
