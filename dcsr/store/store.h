@@ -469,8 +469,8 @@ bool dcsr_i_parts_create(dcsr_matrix *matrix, size_t n, size_t size, void **part
 void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size);
 /* Frees the spare parts, when the matrix ends. */
 void dcsr_i_parts_drain(dcsr_matrix *matrix);
-/* Gives a page that was copied from `old` separate segment pages, so that rows can be moved: those that rows of the mask
- * `kept` need, or all. On failure, what was allocated is freed with the page. */
+/* Gives a page that was copied from `old` separate segment pages, so that rows can be moved: those that rows of the
+ * mask `kept` need, or all. On failure, what was allocated is freed with the page. */
 bool dcsr_i_own_segment_pages(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *old,
                               uint64_t kept, uint64_t version);
 /* Frees those segment pages of a page, which nobody else sees, that no row needs any more. */

@@ -80,8 +80,8 @@ static uint64_t count_before(uint64_t *before, const dcsr_matrix *matrix, const 
     return before[n] = sum;
 }
 
-/* Memory that is used for the first time is cleared by the system, a huge page at a time, and by each of the threads that
- * come to the same one at once. So one thread comes to each before they all write to them. */
+/* Memory that is used for the first time is cleared by the system, a huge page at a time, and by each of the threads
+ * that come to the same one at once. So one thread comes to each before they all write to them. */
 static void touch(char *begin, uint64_t bytes, int threads)
 {
     enum { HUGE_PAGE = 2 << 20 };
