@@ -100,6 +100,8 @@ typedef struct dcsr_i_engine {
     /* Makes what a CSR in host memory holds, whose rows ascend strictly, the content of a matrix of its
      * shape, and publishes it. NULL where results are written straight into the arena (result.c). */
     dcsr_status (*replace)(dcsr_matrix *matrix, const dcsr_csr *csr);
+    /* Resolves rows where they are, before rewrite() looks for what is left (dcsr_i_settle()); NULL: it never does. */
+    uint64_t (*settle)(dcsr_matrix *matrix, const struct dcsr_i_selection *selection);
     /* Builds a table of version `version` like `base` - which must be the current one, unless it is for a
      * view - in which the selected rows are resolved and stand in one segment each; columns of resolved rows
      * ascend. On failure nothing is left behind. */

@@ -5,13 +5,27 @@
  *      worker             looks at the counts, decides what is due, and does it */
 #include "dcsr/store/maintained_transpose.h"
 
-/* Rewrites the selected rows, as a change. */
-static dcsr_status rewrite_selected(dcsr_matrix *matrix, const dcsr_i_selection *selection)
+/* Whether as much may have to be moved as is worth to be done in parts, or where it is: of rows to be resolved one a
+ * page at least. */
+static bool is_much(const dcsr_i_table *table, const dcsr_i_selection *selection)
+{
+    const uint64_t unresolved = table->duplicate_rows + table->tombstone_rows;
+    return unresolved >= dcsr_i_page_count(table) || selection->kind == DCSR_I_ALL_ROWS ||
+           selection->kind == DCSR_I_UNRESOLVED_OR_SPLIT_ROWS || selection->kind == DCSR_I_UNSORTED_ROWS;
+}
+
+/* Rewrites the selected rows, as a change; those that can be resolved where they are need not move. */
+static dcsr_status rewrite_selected(dcsr_matrix *matrix, const dcsr_i_selection *selected)
 {
     dcsr_i_rewritten result;
+    dcsr_i_selection selection = *selected;
+    if (matrix->engine->settle && is_much(matrix->versions.current, selected)) {
+        const uint64_t settled = matrix->engine->settle(matrix, selected);
+        if (selection.most && settled > selection.first_page) selection.end_page = settled;
+    }
     const dcsr_i_table *base = matrix->versions.current;
-    DCSR_TRY(matrix->engine->rewrite(&result, matrix, base, base->version + 1, selection));
-    if (selection->kind == DCSR_I_UNTIDY_ROWS)
+    DCSR_TRY(matrix->engine->rewrite(&result, matrix, base, base->version + 1, &selection));
+    if (selection.kind == DCSR_I_UNTIDY_ROWS)
         matrix->due.next_page = result.next_page;
     else
         atomic_fetch_add(&matrix->due.taken, result.entries);
@@ -21,21 +35,29 @@ static dcsr_status rewrite_selected(dcsr_matrix *matrix, const dcsr_i_selection 
     return DCSR_OK;
 }
 
-/* Those of a kind, with slack. What nobody has asked for is done in parts on the cpu, so that what one part leaves
- * behind serves the next; a call's work is done as a whole or not at all. */
-static dcsr_status rewrite(dcsr_matrix *matrix, dcsr_i_rows_kind kind, bool asked_for)
+/* In parts on the cpu, so that what one part leaves behind serves the next. */
+static dcsr_status rewrite_in_parts(dcsr_matrix *matrix, const dcsr_i_selection *selection)
 {
     enum { PARTS = 8, LEAST = 1 << 16 };
     const dcsr_i_table *table = matrix->versions.current;
     const uint64_t pages = dcsr_i_page_count(table),
-                   parts = asked_for || matrix->context->cuda || table->stored < LEAST ? 1 : PARTS;
-    for (uint64_t k = 0; k < parts; k++)
-        DCSR_TRY(rewrite_selected(matrix, &(dcsr_i_selection){.kind = kind,
-                                                              .column_limit = DCSR_MAX_COLS,
-                                                              .slack = true,
-                                                              .first_page = pages * k / parts,
-                                                              .end_page = pages * (k + 1) / parts}));
+                   parts = matrix->context->cuda || table->stored < LEAST || !is_much(table, selection)
+                               ? 1
+                               : PARTS;
+    for (uint64_t k = 0; k < parts; k++) {
+        dcsr_i_selection part = *selection;
+        part.first_page = pages * k / parts;
+        part.end_page = pages * (k + 1) / parts;
+        DCSR_TRY(rewrite_selected(matrix, &part));
+    }
     return DCSR_OK;
+}
+
+/* Those of a kind, with slack. A call's work is done as a whole or not at all; what nobody has asked for in parts. */
+static dcsr_status rewrite(dcsr_matrix *matrix, dcsr_i_rows_kind kind, bool asked_for)
+{
+    const dcsr_i_selection selection = {.kind = kind, .column_limit = DCSR_MAX_COLS, .slack = true};
+    return asked_for ? rewrite_selected(matrix, &selection) : rewrite_in_parts(matrix, &selection);
 }
 
 /* All rows are resolved. */
@@ -52,12 +74,20 @@ static dcsr_status resolve(dcsr_matrix *matrix, bool asked_for)
     return DCSR_OK;
 }
 
+/* Whether batches are resolved as they come. */
+static bool is_read_fresh(const dcsr_matrix *matrix)
+{
+    const dcsr_matrix *owner = matrix->transpose.owner ? matrix->transpose.owner : matrix;
+    if (owner->resolve != DCSR_RESOLVE_AUTO) return owner->resolve == DCSR_RESOLVE_ON_INSERT;
+    return atomic_load_explicit(&matrix->due.fresh, memory_order_relaxed) > 0;
+}
+
 dcsr_status dcsr_i_resolve_for_all(dcsr_matrix *matrix, const dcsr_i_selection *selection)
 {
     dcsr_i_selection with_slack = *selection;
     with_slack.for_view = false;
-    with_slack.slack = matrix->resolve == DCSR_RESOLVE_ON_READ;
-    DCSR_TRY(rewrite_selected(matrix, &with_slack));
+    with_slack.slack = !is_read_fresh(matrix);
+    DCSR_TRY(rewrite_in_parts(matrix, &with_slack));
     forget_unresolved(matrix);
     dcsr_matrix *owner = matrix->transpose.owner;
     /* A view may hold a twin that its owner has given up since. */
@@ -73,7 +103,13 @@ static void forget_reads(dcsr_matrix *matrix)
 
 static dcsr_status defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope, bool asked_for)
 {
-    if (scope == DCSR_DEFRAGMENT_WHOLE) {
+    if (scope == DCSR_DEFRAGMENT_WHOLE && !asked_for && !matrix->context->cuda) {
+        /* In parts, so that not all is in memory twice: rows are as tight, but not all one behind the other. */
+        DCSR_TRY(rewrite_in_parts(
+            matrix, &(dcsr_i_selection){.kind = DCSR_I_ALL_ROWS, .column_limit = DCSR_MAX_COLS}));
+        forget_unresolved(matrix);
+        atomic_store(&matrix->due.taken, 0);
+    } else if (scope == DCSR_DEFRAGMENT_WHOLE) {
         /* Lengths must be final before they can be summed. */
         DCSR_TRY(resolve(matrix, asked_for));
         DCSR_TRY(matrix->engine->tighten(matrix));
@@ -119,7 +155,7 @@ enum {
     TOMBSTONE_SHARE = 6,
     PORTIONS = 64,
     SLICE = 1 << 16,
-    MOVES = 6,
+    MOVES = 3,
     MOVES_OF_MERGED = 2
 };
 enum { MOST_SPACE = 3, TOMBSTONE_SHARE_ON_DEVICE = 4 };
@@ -135,14 +171,6 @@ typedef enum due { NOTHING, TRIMMING, TIDYING_A_SLICE, TIDYING, RESOLVING, MOVIN
 static bool is_worth_moving(const dcsr_i_table *table, uint64_t reads)
 {
     return table->extra_segments && reads * JUMP_COST >= table->stored * MOVE_COST;
-}
-
-/* Whether batches are resolved as they come. */
-static bool is_read_fresh(const dcsr_matrix *matrix)
-{
-    const dcsr_matrix *owner = matrix->transpose.owner ? matrix->transpose.owner : matrix;
-    if (owner->resolve != DCSR_RESOLVE_AUTO) return owner->resolve == DCSR_RESOLVE_ON_INSERT;
-    return atomic_load_explicit(&matrix->due.fresh, memory_order_relaxed) > 0;
 }
 
 /* Whether it is worth it to empty blocks of a device. */
@@ -230,8 +258,9 @@ static due what_is_due(dcsr_matrix *matrix)
 static dcsr_status tidy(dcsr_matrix *matrix, bool all)
 {
     const uint64_t moves = moves_for_place(matrix);
-    uint64_t taken = atomic_load(&matrix->due.taken);
-    if (!all && taken > SLICE / moves) taken = SLICE / moves;
+    uint64_t taken = atomic_load(&matrix->due.taken), slice = atomic_load(&matrix->due.latest);
+    if (slice < SLICE / moves) slice = SLICE / moves;
+    if (!all && taken > slice) taken = slice;
     atomic_fetch_sub(&matrix->due.taken, taken);
     const dcsr_i_selection selection = {.kind = DCSR_I_UNTIDY_ROWS,
                                         .column_limit = DCSR_MAX_COLS,

@@ -263,6 +263,14 @@ bool dcsr_i_queue_begin_turn(dcsr_matrix *matrix, const dcsr_i_operation *operat
     return true;
 }
 
+void dcsr_i_queue_await_look(dcsr_matrix *matrix)
+{
+    dcsr_i_queue *queue = &matrix->queue;
+    while (queue->looking && !queue->first && !queue->stopping &&
+           !pthread_equal(queue->looker, pthread_self()))
+        pthread_cond_wait(&queue->changed, &queue->lock);
+}
+
 void dcsr_i_queue_end_turn(dcsr_matrix *matrix)
 {
     matrix->queue.running = false;
@@ -295,12 +303,14 @@ static void look(dcsr_matrix *matrix)
     atomic_store(&matrix->queue.look, 0);
     if (!matrix->queue.stopping) {
         take_turn(matrix);
+        matrix->queue.looking = true;
+        matrix->queue.looker = pthread_self();
         pthread_mutex_unlock(&matrix->queue.lock);
         uint64_t start = dcsr_i_nanoseconds();
         dcsr_i_maintain(matrix);
         atomic_fetch_add(&matrix->counts.busy_nanoseconds, dcsr_i_nanoseconds() - start);
         pthread_mutex_lock(&matrix->queue.lock);
-        matrix->queue.running = false;
+        matrix->queue.running = matrix->queue.looking = false;
     }
     matrix->queue.applied++;
     pthread_cond_broadcast(&matrix->queue.changed);

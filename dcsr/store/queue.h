@@ -162,6 +162,8 @@ typedef struct dcsr_i_queue {
     bool refuse_when_full;
     bool running; /* a thread has the worker's turn, and applies an operation */
     bool worker_runs, stopping;
+    bool looking;     /* the worker has the turn and looks */
+    pthread_t looker; /* which thread that is */
 } dcsr_i_queue;
 
 /* Whether the worker has something to do. With the lock. */
@@ -207,6 +209,9 @@ dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operati
 /* Takes the worker's turn for the calling thread where the queue is free, perhaps for an operation that has not been
  * queued; end_turn() gives it back. Both with the queue's lock. */
 bool dcsr_i_queue_begin_turn(dcsr_matrix *matrix, const dcsr_i_operation *operation);
+/* Waits until the worker has done what maintenance it is at, unless that is the calling thread or a change waits, too.
+ * With the queue's lock. */
+void dcsr_i_queue_await_look(dcsr_matrix *matrix);
 void dcsr_i_queue_end_turn(dcsr_matrix *matrix);
 /* Applies an operation in the calling thread, which has the turn, tells what has become of it, and gives back the turn.
  * Takes the reference. Called without the queue's lock. */

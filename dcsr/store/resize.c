@@ -41,7 +41,8 @@ static dcsr_status cut_page(dcsr_i_row_page **made, dcsr_matrix *matrix, const d
 {
     dcsr_i_row_page *page = *made = dcsr_i_row_page_create(matrix, old, version);
     if (!page) return DCSR_ERROR_OUT_OF_MEMORY;
-    if (!dcsr_i_own_segment_pages(matrix, page, old, version)) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!dcsr_i_own_segment_pages(matrix, page, old, ~mask_from(first), version))
+        return DCSR_ERROR_OUT_OF_MEMORY;
     for (unsigned r = first; r < DCSR_I_PAGE_ROWS; r++)
         dcsr_i_clear_segments(page, 0, r, matrix->segments_per_row);
     memset(page->length + first, 0, (DCSR_I_PAGE_ROWS - first) * sizeof page->length[0]);

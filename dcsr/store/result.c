@@ -35,6 +35,7 @@ static dcsr_status turn_of_worker(dcsr_matrix *matrix, dcsr_i_replace *replace, 
 static bool take_turn(dcsr_matrix *matrix, bool journaled)
 {
     pthread_mutex_lock(&matrix->queue.lock);
+    if (!journaled) dcsr_i_queue_await_look(matrix);
     bool here = !(journaled && matrix->queue.journal) && dcsr_i_queue_begin_turn(matrix, NULL);
     pthread_mutex_unlock(&matrix->queue.lock);
     return here;

@@ -88,7 +88,7 @@ typedef struct dcsr_i_result {
  * does it. */
 dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, const char *call, dcsr_i_replace *compute, void *user);
 /* The same for what leaves the entries as they are, if the queue is idle; else compute() is not called, and DCSR_OK
- * returned. Never waits. */
+ * returned. Waits for maintenance that is under way, where no change does, and for nothing else. */
 dcsr_status dcsr_i_idle_turn(dcsr_matrix *matrix, dcsr_i_replace *compute, void *user);
 
 /* Begins a result that `threads` threads, numbered from 0, add rows to, of some `expected` entries: a guess

@@ -79,7 +79,8 @@ static dcsr_status copy_page(dcsr_i_result *result, dcsr_i_result_thread *t, con
         dcsr_i_row_page *page = dcsr_i_row_page_create(matrix, old, version);
         if (!page) return DCSR_ERROR_OUT_OF_MEMORY;
         *slot = page;
-        return dcsr_i_own_segment_pages(matrix, page, old, version) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+        return dcsr_i_own_segment_pages(matrix, page, old, UINT64_MAX, version) ? DCSR_OK
+                                                                                : DCSR_ERROR_OUT_OF_MEMORY;
     }
     dcsr_i_row_page *page = dcsr_i_result_page(result, t);
     if (!page) return DCSR_ERROR_OUT_OF_MEMORY;

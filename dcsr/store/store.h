@@ -194,6 +194,7 @@ typedef struct dcsr_i_due {
     _Atomic uint64_t resolve_reads; /* entries that views have had to resolve */
     _Atomic uint64_t resolved_last; /* by the last of these views */
     _Atomic uint64_t taken;         /* places that batches took since rows were last tidied */
+    _Atomic uint64_t latest;        /* entries of the latest batch */
     uint64_t next_page;             /* from which on to tidy next; in the matrix's turn */
     uint64_t kept; /* places that whole defragmentation has left to versions that are held; likewise */
     uint64_t
@@ -248,6 +249,7 @@ typedef enum dcsr_i_rows_kind {
     DCSR_I_UNRESOLVED_OR_SPLIT_ROWS, /* unresolved ones and those of several segments */
     DCSR_I_UNSORTED_ROWS,            /* unresolved ones and those whose columns do not ascend */
     DCSR_I_ROWS_BEYOND,              /* with a column from column_limit on */
+    DCSR_I_ALL_ROWS,                 /* that have entries */
     DCSR_I_UNTIDY_ROWS /* unresolved ones, those of several segments or with much more room than they
                                         need, and those in blocks of which less than most is in use; on a
                                         device those in the blocks of which least is in use */
@@ -315,6 +317,9 @@ dcsr_status dcsr_i_fill(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *mark
 dcsr_status dcsr_i_adopt(dcsr_matrix *matrix, const dcsr_csr *csr, const dcsr_i_home *given);
 dcsr_status dcsr_i_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
                            uint64_t version, const dcsr_i_selection *selection);
+/* Resolves such of the selected rows as can be where they are: those of some pages from first_page on; returns the page
+ * behind the last of these. None where somebody holds a version, or there is no memory. */
+uint64_t dcsr_i_settle(dcsr_matrix *matrix, const dcsr_i_selection *selection);
 void dcsr_i_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base);
 void dcsr_i_free_retired(dcsr_matrix *matrix, const dcsr_i_retired *retired);
 dcsr_i_rows dcsr_i_rows_of(const dcsr_matrix *matrix, const dcsr_i_table *table);
@@ -464,10 +469,12 @@ bool dcsr_i_parts_create(dcsr_matrix *matrix, size_t n, size_t size, void **part
 void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size);
 /* Frees the spare parts, when the matrix ends. */
 void dcsr_i_parts_drain(dcsr_matrix *matrix);
-/* Gives a page that was copied from `old` separate segment pages, so that rows can be moved.
- * On failure, what was allocated is freed with the page. */
+/* Gives a page that was copied from `old` separate segment pages, so that rows can be moved: those that rows of the
+ * mask `kept` need, or all. On failure, what was allocated is freed with the page. */
 bool dcsr_i_own_segment_pages(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *old,
-                              uint64_t version);
+                              uint64_t kept, uint64_t version);
+/* Frees those segment pages of a page, which nobody else sees, that no row needs any more. */
+void dcsr_i_drop_segment_pages(dcsr_matrix *matrix, dcsr_i_row_page *page);
 /* The segments of a row with their capacities, including a last segment that is not in use yet; of a page that the
  * origin has too, what is filled. For the writer. */
 int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, unsigned r,
@@ -514,6 +521,8 @@ void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo
  * waits. False: it is not allowed. leave: it is not worth trying for the next batches. */
 bool dcsr_i_may_claim_version(dcsr_matrix *matrix);
 bool dcsr_i_claim_version(dcsr_matrix *matrix);
+/* The same for so short a time that whoever has to wait need not be counted. */
+bool dcsr_i_claim_briefly(dcsr_matrix *matrix);
 void dcsr_i_unclaim_version(dcsr_matrix *matrix);
 void dcsr_i_publish_claimed(dcsr_matrix *matrix);
 void dcsr_i_leave_version(dcsr_matrix *matrix);

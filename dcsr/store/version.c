@@ -220,15 +220,19 @@ bool dcsr_i_may_claim_version(dcsr_matrix *matrix)
     return may;
 }
 
-bool dcsr_i_claim_version(dcsr_matrix *matrix)
+bool dcsr_i_claim_briefly(dcsr_matrix *matrix)
 {
     pthread_mutex_lock(&matrix->versions.lock);
-    if (is_unseen(&matrix->versions)) {
-        atomic_store(&matrix->versions.claimed, true);
-        return true;
-    }
+    if (is_unseen(&matrix->versions)) return true;
     pthread_mutex_unlock(&matrix->versions.lock);
     return false;
+}
+
+bool dcsr_i_claim_version(dcsr_matrix *matrix)
+{
+    if (!dcsr_i_claim_briefly(matrix)) return false;
+    atomic_store(&matrix->versions.claimed, true);
+    return true;
 }
 
 void dcsr_i_unclaim_version(dcsr_matrix *matrix)

@@ -56,6 +56,7 @@ const dcsr_i_engine dcsr_i_cpu_engine = {
     .fill = dcsr_i_fill,
     .adopt = dcsr_i_adopt,
     .clone = dcsr_i_share,
+    .settle = dcsr_i_settle,
     .rewrite = dcsr_i_rewrite,
     .free_unshared = dcsr_i_free_unshared,
     .free_retired = dcsr_i_free_retired,

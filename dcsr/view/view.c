@@ -137,22 +137,25 @@ static bool rows_to_resolve(const dcsr_matrix *matrix, const dcsr_i_table *table
     return flags & DCSR_VIEW_SORTED || duplicates || table->tombstone_rows;
 }
 
-/* A version that is to be resolved for all views: which rows, and in the end the hold on the version that is. */
+/* A version that is to be resolved for all views. */
 typedef struct resolving {
-    const dcsr_i_held_version *plain;
+    dcsr_matrix *matrix;
     const dcsr_i_selection *selection;
-    dcsr_i_held_version *hold; /* NULL: it could not be done, or something has changed meanwhile */
+    dcsr_i_held_version
+        *hold;     /* on the version, NULL: whichever is the newest; in the end on what is resolved */
+    bool resolved; /* false: it could not be done, or something has changed meanwhile */
 } resolving;
 
+/* While rows are resolved there is no hold, so that nothing has to be kept for it. */
 static dcsr_status resolve_for_all(dcsr_matrix *owner, void *user)
 {
     resolving *job = user;
-    dcsr_matrix *matrix = job->plain->matrix;
     (void)owner;
-    if (matrix->versions.current != job->plain->base) return DCSR_OK;
+    if (job->hold && job->matrix->versions.current != job->hold->base) return DCSR_OK;
     dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_HALF_SET_ASIDE);
-    dcsr_status status = dcsr_i_resolve_for_all(matrix, job->selection);
-    if (status == DCSR_OK) status = dcsr_i_held_version_create(&job->hold, matrix);
+    dcsr_i_held_version_release(job->hold);
+    job->resolved = dcsr_i_resolve_for_all(job->matrix, job->selection) == DCSR_OK;
+    dcsr_status status = dcsr_i_held_version_create(&job->hold, job->matrix);
     dcsr_i_use_set_aside(before);
     return status;
 }
@@ -163,24 +166,43 @@ static bool may_resolve_for_all(const dcsr_matrix *matrix)
     return matrix->defragmentation == DCSR_DEFRAGMENT_AUTO && !matrix->context->cuda;
 }
 
-dcsr_status dcsr_i_held_version_resolve(dcsr_i_held_version **hold, dcsr_matrix *matrix, unsigned flags)
+/* Does it if nothing changes the matrix; else there is another hold at most. */
+static dcsr_status try_for_all(dcsr_i_held_version **hold, resolving *job, bool newest)
 {
-    dcsr_i_held_version *plain = *hold;
+    dcsr_matrix *matrix = job->matrix, *owner = matrix->transpose.owner;
+    job->hold = newest ? NULL : *hold;
+    if (newest) dcsr_i_held_version_release(*hold);
+    dcsr_status status = dcsr_i_idle_turn(owner ? owner : matrix, resolve_for_all, job);
+    if (status == DCSR_OK && !job->hold) status = dcsr_i_held_version_create(&job->hold, matrix);
+    *hold = job->hold;
+    return *hold ? DCSR_OK : status;
+}
+
+/* Another view's hold on the same, if there is one. */
+static bool use_resolved(dcsr_i_held_version **hold, dcsr_matrix *matrix, unsigned flags)
+{
+    dcsr_i_held_version *shared = share_resolved(matrix, (*hold)->version, flags);
+    if (!shared) return false;
+    dcsr_i_held_version_release(*hold);
+    *hold = shared;
+    return true;
+}
+
+dcsr_status dcsr_i_held_version_resolve(dcsr_i_held_version **hold, dcsr_matrix *matrix, unsigned flags,
+                                        bool newest)
+{
     dcsr_i_selection selection = {
         .column_limit = DCSR_MAX_COLS, .sorted = flags & DCSR_VIEW_SORTED, .for_view = true};
-    if (!rows_to_resolve(matrix, plain->base, flags, &selection.kind)) return DCSR_OK;
-    dcsr_i_held_version *shared = share_resolved(matrix, plain->version, flags);
-    if (!shared && may_resolve_for_all(matrix)) {
+    if (!rows_to_resolve(matrix, (*hold)->base, flags, &selection.kind)) return DCSR_OK;
+    if (use_resolved(hold, matrix, flags)) return DCSR_OK;
+    if (may_resolve_for_all(matrix)) {
         /* Where that fails, there may be memory for the rows of this view alone. */
-        resolving job = {.plain = plain, .selection = &selection};
-        dcsr_i_idle_turn(matrix->transpose.owner ? matrix->transpose.owner : matrix, resolve_for_all, &job);
-        shared = job.hold;
+        resolving job = {.matrix = matrix, .selection = &selection};
+        DCSR_TRY(try_for_all(hold, &job, newest));
+        if (job.resolved || !rows_to_resolve(matrix, (*hold)->base, flags, &selection.kind)) return DCSR_OK;
+        if (use_resolved(hold, matrix, flags)) return DCSR_OK;
     }
-    if (shared) {
-        dcsr_i_held_version_release(plain);
-        *hold = shared;
-        return DCSR_OK;
-    }
+    dcsr_i_held_version *plain = *hold;
     dcsr_i_rewritten result;
     DCSR_TRY(matrix->engine->rewrite(&result, matrix, plain->base, plain->version, &selection));
     plain->own = result.table;
@@ -209,7 +231,7 @@ static dcsr_status create_view(dcsr_view **view, dcsr_matrix *matrix, const dcsr
     if (status == DCSR_OK && layout == DCSR_LAYOUT_CSR)
         created->form[0].csr = dcsr_i_csr_cached(matrix, dcsr_i_csr_slot(flags), hold->version);
     if (status == DCSR_OK && !created->form[0].csr)
-        status = dcsr_i_held_version_resolve(&hold, matrix, flags);
+        status = dcsr_i_held_version_resolve(&hold, matrix, flags, !held);
     if (status == DCSR_OK && layout == DCSR_LAYOUT_CSR && !created->form[0].csr)
         status = dcsr_i_csr_create(&created->form[0].csr, matrix, hold, flags);
     if (status != DCSR_OK) {

@@ -45,9 +45,10 @@ struct dcsr_view {
 };
 
 /* ---- view.c ---- */
-/* Replaces a plain hold on a version, which nobody else has, by one in which the rows that the flags ask
- * for are resolved. On failure it is as it was. */
-dcsr_status dcsr_i_held_version_resolve(dcsr_i_held_version **hold, dcsr_matrix *matrix, unsigned flags);
+/* Replaces a plain hold on a version, which nobody else has, by one in which the rows that the flags ask for are
+ * resolved; `newest`: of that version or a later one. On failure there may be none any more. */
+dcsr_status dcsr_i_held_version_resolve(dcsr_i_held_version **hold, dcsr_matrix *matrix, unsigned flags,
+                                        bool newest);
 /* Views of the version that is held, or that a view shows which is not CSR, although the matrix may have changed since:
  * any layout, and flags of dcsr_view_create() but for DCSR_VIEW_LATEST. Errors and cost as of that. */
 dcsr_status dcsr_i_view_of(dcsr_view **view, const dcsr_i_held_version *held, dcsr_layout layout,

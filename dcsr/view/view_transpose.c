@@ -27,7 +27,7 @@ static dcsr_status show_twin(dcsr_view *view, dcsr_i_held_version **shown, unsig
     dcsr_i_held_version *hold;
     DCSR_TRY(dcsr_i_held_version_again(&hold, view->twin));
     if (!(flags & DCSR_VIEW_DUPLICATES)) dcsr_i_wanted_fresh(view->twin->matrix);
-    dcsr_status status = dcsr_i_held_version_resolve(&hold, view->twin->matrix, flags);
+    dcsr_status status = dcsr_i_held_version_resolve(&hold, view->twin->matrix, flags, false);
     if (status == DCSR_OK)
         *shown = hold;
     else

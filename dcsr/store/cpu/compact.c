@@ -80,6 +80,26 @@ static uint64_t count_before(uint64_t *before, const dcsr_matrix *matrix, const 
     return before[n] = sum;
 }
 
+/* Memory that is used for the first time is cleared by the system, a huge page at a time, and by each of the threads
+ * that come to the same one at once. So one thread comes to each before they all write to them. */
+static void touch(char *begin, uint64_t bytes, int threads)
+{
+    enum { HUGE_PAGE = 2 << 20 };
+    char *const first = begin - (uintptr_t)begin % HUGE_PAGE;
+    const uint64_t pages = ((uint64_t)(begin - first) + bytes + HUGE_PAGE - 1) / HUGE_PAGE;
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1)
+    for (uint64_t i = 0; i < pages; i++) *(volatile char *)(i ? first + i * HUGE_PAGE : begin) = 0;
+}
+
+static void touch_places(const dcsr_matrix *matrix, uint64_t begin, uint64_t entries)
+{
+    const int threads = dcsr_i_threads(matrix->context, entries);
+    const size_t size = matrix->value_size;
+    if (threads < 2) return;
+    touch((char *)(matrix->arena.columns + begin), entries * sizeof *matrix->arena.columns, threads);
+    if (size) touch(matrix->arena.values + begin * size, entries * size, threads);
+}
+
 /* With the rows from *place on; NULL: in blocks that are taken for them. */
 static dcsr_status lay_out(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t version, const uint64_t *place,
                            const dcsr_i_lengths *of)
@@ -99,6 +119,7 @@ static dcsr_status lay_out(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t v
         } else {
             status = dcsr_i_arena_take_blocks(&matrix->arena, made->stored, version, false, &made->first);
             taken = status == DCSR_OK;
+            if (taken) touch_places(matrix, made->first, made->stored);
         }
     }
     if (status == DCSR_OK) status = make_pages(&(layout){matrix, made, of, before});

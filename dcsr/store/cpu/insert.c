@@ -154,6 +154,7 @@ static void publish(dcsr_i_batch *b, dcsr_i_operation *operation)
         dcsr_i_arena_drop_left(&matrix->arena);
         dcsr_i_publish_claimed(matrix);
         dcsr_i_limbo_empty(matrix, b->limbo);
+        dcsr_i_row_pages_drain(matrix); /* those of batches that copied pages */
     } else {
         dcsr_i_row_pages_expect(matrix, b->group_count);
         dcsr_i_twin_entries(matrix, operation, b->entries, b->n);
@@ -177,6 +178,7 @@ static dcsr_status scatter_and_publish(dcsr_i_batch *b, dcsr_i_operation *operat
         b->next->contiguous = b->bulk && needed_places(b) == b->n;
         b->next->first = b->group_count ? b->groups[0].places : 0;
         atomic_fetch_add(&b->matrix->due.taken, scattered_places(b) + b->n);
+        atomic_store_explicit(&b->matrix->due.latest, b->n, memory_order_relaxed);
         publish(b, operation);
     }
     while (ready) dcsr_i_resolver_free(&resolver[--ready]);

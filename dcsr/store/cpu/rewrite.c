@@ -48,7 +48,7 @@ static bool is_untidy(const dcsr_matrix *matrix, const dcsr_i_row_page *page, un
     for (int k = 0; k < count; room += pieces[k++].length)
         if (!sparse && !(pieces[k].length >> shift))
             sparse = dcsr_i_arena_is_sparse_locked(arena, pieces[k].begin >> shift);
-    return sparse || room > 2 * (page->length[r] + dcsr_i_slack(matrix->slack, page->length[r]));
+    return sparse || room > 2 * (page->length[r] + dcsr_i_slack(matrix->slack / 2, page->length[r]));
 }
 
 static uint64_t entries_of(const dcsr_i_row_page *page, uint64_t mask)
@@ -58,18 +58,24 @@ static uint64_t entries_of(const dcsr_i_row_page *page, uint64_t mask)
     return entries;
 }
 
+/* Rows that have places, be it without entries. */
+static uint64_t all_rows(const dcsr_i_row_page *page)
+{
+    uint64_t mask = 0;
+    for (unsigned r = 0; page->segment[0] && r < DCSR_I_PAGE_ROWS; r++)
+        mask |= (uint64_t)(dcsr_i_capacity_of(page, 0, r) != 0) << r;
+    return mask;
+}
+
 /* Where half of a page's entries are in rows that are untidy, all of its rows move: the others would keep the blocks
  * that they share with these from being free. */
 static uint64_t untidy_rows(dcsr_matrix *matrix, const dcsr_i_row_page *page)
 {
-    uint64_t mask = page->duplicates | page->tombstones, all = 0;
+    const uint64_t all = all_rows(page);
+    uint64_t mask = page->duplicates | page->tombstones;
     pthread_mutex_lock(&matrix->arena.space->lock);
-    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
-        if (!page->length[r]) continue;
-        const uint64_t bit = (uint64_t)1 << r;
-        all |= bit;
-        if (!(mask & bit) && is_untidy(matrix, page, r)) mask |= bit;
-    }
+    for (uint64_t left = all & ~mask; left; left &= left - 1)
+        if (is_untidy(matrix, page, (unsigned)__builtin_ctzll(left))) mask |= left & -left;
     pthread_mutex_unlock(&matrix->arena.space->lock);
     return 2 * entries_of(page, mask) >= entries_of(page, all) ? all : mask;
 }
@@ -87,6 +93,8 @@ static uint64_t selected_rows(const dcsr_i_selection *selection, const dcsr_i_ro
         return page->tombstones;
     case DCSR_I_UNRESOLVED_OR_SPLIT_ROWS:
         return mask | page->fragmented;
+    case DCSR_I_ALL_ROWS:
+        return all_rows(page);
     case DCSR_I_UNSORTED_ROWS:
         for (uint64_t left = ~mask & (~page->ascending | page->fragmented); left; left &= left - 1)
             if (!row_ascends(rows, page, (unsigned)__builtin_ctzll(left))) mask |= left & -left;
@@ -135,9 +143,10 @@ typedef struct job {
     bool apart;               /* the rows get a home of their own */
 } job;
 
+/* A row that has been there for a while is given half the room of one that a batch has just made longer. */
 static uint64_t row_capacity(const job *j, uint64_t length)
 {
-    return j->selection->slack && length ? dcsr_i_capacity_for(length, j->matrix->slack, length) : length;
+    return j->selection->slack && length ? dcsr_i_capacity_for(length, j->matrix->slack / 2, length) : length;
 }
 
 /* Masks first, in parallel where they cost reading entries; then the list of pages that have any. */
@@ -171,7 +180,8 @@ static dcsr_status select_rows(job *j)
 static dcsr_status select_untidy_rows(job *j, uint64_t *next_page)
 {
     enum { SHARE = 8, FEW = 256, LOOKED = 8 };
-    const uint64_t pages = dcsr_i_page_count(j->base), most = j->selection->most;
+    const uint64_t pages = dcsr_i_page_count(j->base), most = j->selection->most,
+                   end = j->selection->end_page ? j->selection->end_page : pages;
     uint64_t entries = 0, looked = 0, p = j->selection->first_page < pages ? j->selection->first_page : 0;
     const dcsr_i_row_page *page;
     j->capacity = pages / SHARE + FEW;
@@ -179,7 +189,7 @@ static dcsr_status select_untidy_rows(job *j, uint64_t *next_page)
     if (!j->work) return DCSR_ERROR_OUT_OF_MEMORY;
     for (uint64_t looks = 0; looks < j->capacity && entries < most && looked < LOOKED * most; looks++, p++) {
         page = dcsr_i_next_page(j->base, &p);
-        if (!page) break;
+        if (!page || p >= end) break;
         looked += entries_of(page, UINT64_MAX);
         const uint64_t mask = untidy_rows(j->matrix, page);
         if (mask) j->work[j->pages++] = (page_work){.page = p, .mask = mask, .old = page};
@@ -222,8 +232,8 @@ static void copy_for_view(dcsr_i_segment_page *to, const dcsr_i_row_page *page)
         to->of[r] = page->length[r] ? page->segment[0]->of[r] : (dcsr_i_segment){0};
 }
 
-/* A page of its own with segment pages of its own: all of them for the writer, who must clear the capacities
- * of the rows that move; the first for a view, whose resolved rows have no other. */
+/* A page of its own with segment pages of its own: for a view the first, as resolved rows have no other; else all, as
+ * batches will soon want the same again, but where it is tidied those that rows need which stay. */
 static bool make_page(const job *j, page_work *work)
 {
     dcsr_matrix *matrix = j->matrix;
@@ -236,7 +246,8 @@ static bool make_page(const job *j, page_work *work)
         copy_for_view(fresh->segment[0], old);
         return true;
     }
-    return dcsr_i_own_segment_pages(matrix, fresh, old, j->version);
+    const bool tidies = j->selection->kind == DCSR_I_UNTIDY_ROWS || j->selection->kind == DCSR_I_ALL_ROWS;
+    return dcsr_i_own_segment_pages(matrix, fresh, old, tidies ? ~work->mask : UINT64_MAX, j->version);
 }
 
 /* Builds the root, directories and pages of the result, which still hold the old rows. */

@@ -349,16 +349,36 @@ void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page)
     dcsr_i_part_free(matrix, page, sizeof *page);
 }
 
-bool dcsr_i_own_segment_pages(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *old,
-                              uint64_t version)
+/* How many segment pages the rows of a mask need: one at least. */
+static int levels_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, uint64_t rows)
 {
+    int levels = 1;
+    for (; rows; rows &= rows - 1)
+        while (levels < matrix->segments_per_row && page->segment[levels] &&
+               page->segment[levels]->of[__builtin_ctzll(rows)].word)
+            levels++;
+    return levels;
+}
+
+bool dcsr_i_own_segment_pages(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *old,
+                              uint64_t kept, uint64_t version)
+{
+    const int levels = kept == UINT64_MAX ? matrix->segments_per_row : levels_of(matrix, old, kept);
     memset(page->segment, 0, (size_t)matrix->segments_per_row * sizeof page->segment[0]);
     page->moved = version;
-    for (int k = 0; k < matrix->segments_per_row && old->segment[k]; k++) {
+    for (int k = 0; k < levels && old->segment[k]; k++) {
         page->segment[k] = dcsr_i_segment_page_copy(matrix, old, k);
         if (!page->segment[k]) return false;
     }
     return true;
+}
+
+void dcsr_i_drop_segment_pages(dcsr_matrix *matrix, dcsr_i_row_page *page)
+{
+    for (int k = levels_of(matrix, page, UINT64_MAX); k < matrix->segments_per_row && page->segment[k]; k++) {
+        dcsr_i_segment_page_free(matrix, page->segment[k]);
+        page->segment[k] = NULL;
+    }
 }
 
 void dcsr_i_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *base)
