@@ -73,15 +73,14 @@ static void find_interior(uint64_t *first, uint64_t *end, const uint32_t *foreig
     if ((*end - *first) * LEAST_INTERIOR < pages) *first = *end = 0;
 }
 
-/* Borders of the ranges of rows of part k: limit[0] to limit[RANGES]. */
-static dcsr_status cut_rows(uint64_t limit[RANGES + 1], const building *b, uint64_t k)
+/* The pages of part k from *first to *end - 1 are its interior. */
+static dcsr_status look_for_interior(uint64_t *first, uint64_t *end, const building *b, uint64_t k)
 {
     const dcsr_i_exchange *e = b->exchange;
     dcsr_i_cuda_stream *stream = e->part[k].stream;
     dcsr_context *context = dcsr_i_multi_context(e->devices, k);
     const dcsr_i_cuda_rows *rows = &dcsr_i_view_rows(b->A->part[k])->device;
     const uint64_t pages = (rows->rows + DCSR_CUDA_PAGE_ROWS - 1) / DCSR_CUDA_PAGE_ROWS;
-    uint64_t first = 0, end = 0;
     uint32_t *foreign = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, pages, sizeof *foreign),
              *here = foreign ? dcsr_i_alloc(context, DCSR_I_SCRATCH, pages, sizeof *here) : NULL;
     dcsr_status status = here ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
@@ -89,15 +88,24 @@ static dcsr_status cut_rows(uint64_t limit[RANGES + 1], const building *b, uint6
         dcsr_i_cuda_fill(stream, foreign, 0, pages * sizeof *foreign);
         dcsr_i_exchange_mark_pages(stream, rows, e->cut.begin[k], e->cut.begin[k + 1], foreign);
         status = dcsr_i_cuda_read_back(stream, here, foreign, pages * sizeof *here, doing);
-        if (status == DCSR_OK) find_interior(&first, &end, here, pages);
+        if (status == DCSR_OK) find_interior(first, end, here, pages);
     }
     dcsr_i_free(context, DCSR_I_SCRATCH, here, pages, sizeof *here);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, foreign, pages, sizeof *foreign);
+    return status;
+}
+
+/* Borders of the ranges of rows of part k: limit[0] to limit[RANGES]. One part alone has all columns. */
+static dcsr_status cut_rows(uint64_t limit[RANGES + 1], const building *b, uint64_t k)
+{
+    const uint64_t rows = dcsr_i_view_rows(b->A->part[k])->device.rows;
+    uint64_t first = 0, end = (rows + DCSR_CUDA_PAGE_ROWS - 1) / DCSR_CUDA_PAGE_ROWS;
+    if (b->exchange->cut.parts > 1) DCSR_TRY(look_for_interior(&first, &end, b, k));
     limit[0] = 0;
     limit[1] = first * DCSR_CUDA_PAGE_ROWS;
-    limit[2] = end * DCSR_CUDA_PAGE_ROWS < rows->rows ? end * DCSR_CUDA_PAGE_ROWS : rows->rows;
-    limit[3] = rows->rows;
-    return status;
+    limit[2] = end * DCSR_CUDA_PAGE_ROWS < rows ? end * DCSR_CUDA_PAGE_ROWS : rows;
+    limit[3] = rows;
+    return DCSR_OK;
 }
 
 /* Memory of `gathered` for elements [begin, end). */
@@ -187,6 +195,23 @@ static dcsr_status make_list(device_part *p, const dcsr_i_exchange *e, const uin
     return status;
 }
 
+/* Puts on the stream what marks the blocks that a range of rows looks at. */
+static dcsr_status mark_range(const device_part *p, const dcsr_i_exchange *e,
+                              const dcsr_i_cuda_spmv_range *range, uint32_t *bits)
+{
+    const uint64_t count = range->rows.rows, most = count * range->plan.counts.longest,
+                   stored = range->rows.stored; /* by all rows of the part */
+    if (!most) return DCSR_OK;
+    uint64_t *offsets = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, count + 1, sizeof *offsets);
+    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = dcsr_i_cuda_sum_lengths(p->stream, &range->rows, NULL, count, offsets);
+    if (status == DCSR_OK)
+        dcsr_i_exchange_mark_blocks(p->stream, &(dcsr_i_cuda_walk){range->rows, NULL, count, offsets},
+                                    most < stored ? most : stored, &e->cut, bits);
+    dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, offsets, count + 1, sizeof *offsets);
+    return status;
+}
+
 /* What the rows before and behind the interior look at. */
 static dcsr_status find_blocks(device_part *p, const dcsr_i_exchange *e, uint64_t k)
 {
@@ -197,9 +222,9 @@ static dcsr_status find_blocks(device_part *p, const dcsr_i_exchange *e, uint64_
     uint32_t *bits = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, words, sizeof *bits);
     if (!bits) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_fill(p->stream, bits, 0, words * sizeof *bits);
-    for (int r = BEFORE; r < RANGES; r += BEHIND - BEFORE)
-        dcsr_i_exchange_mark_blocks(p->stream, &p->range[r].rows, &e->cut, bits);
-    dcsr_status status = make_list(p, e, bits, k);
+    dcsr_status status = mark_range(p, e, &p->range[BEFORE], bits);
+    if (status == DCSR_OK) status = mark_range(p, e, &p->range[BEHIND], bits);
+    if (status == DCSR_OK) status = make_list(p, e, bits, k);
     dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, bits, words, sizeof *bits);
     return status;
 }
