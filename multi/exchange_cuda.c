@@ -33,9 +33,11 @@ typedef struct device_part {
     dcsr_i_cuda_stream *stream, *fetching;
     void *ready, *arrived; /* clocks: when the interior is done, and when all has been fetched */
     dcsr_i_cuda_spmv_range range[RANGES];
-    dcsr_i_mapping gathered; /* all of x */
-    uint32_t *list;          /* the blocks that are fetched, in its memory */
-    uint64_t listed, first;  /* how many; where a product begins with them */
+    char *gathered;         /* all of x: */
+    dcsr_i_mapping mapping; /* with memory where it is looked at, */
+    char *block;            /* or of the pool, if that is most of it */
+    uint32_t *list;         /* the blocks that are fetched, in its memory */
+    uint64_t listed, first; /* how many; where a product begins with them */
     hull looks_at[DCSR_MAX_DEVICES];
     uint64_t bytes; /* of others that a product fetches */
 } device_part;
@@ -111,7 +113,8 @@ static dcsr_status cut_rows(uint64_t limit[RANGES + 1], const building *b, uint6
 /* Memory of `gathered` for elements [begin, end). */
 static dcsr_status make_room(device_part *p, const dcsr_i_exchange *e, hull h)
 {
-    return dcsr_i_mapping_populate(&p->gathered, h.begin * e->size, (h.end - h.begin) * e->size);
+    if (p->block) return DCSR_OK;
+    return dcsr_i_mapping_populate(&p->mapping, h.begin * e->size, (h.end - h.begin) * e->size);
 }
 
 /* What the bits of part k's blocks come to: how many there are, from the first to the last, and runs of them, for which
@@ -168,6 +171,21 @@ static dcsr_status look_at_all(device_part *p, const dcsr_i_exchange *e, const u
     return make_room(p, e, run);
 }
 
+/* Memory of the pool is there already, most often; to map some takes longer than a small product. */
+static dcsr_status take_gathered(device_part *p, const dcsr_i_exchange *e, const uint32_t *bits, uint64_t k)
+{
+    const uint64_t blocks = e->cut.block[e->cut.parts], cols = e->cut.begin[e->cut.parts];
+    uint64_t marked = 0;
+    for (uint64_t w = 0; w < (blocks + 31) / 32; w++) marked += (unsigned)__builtin_popcount(bits[w]);
+    if (2 * marked < blocks) {
+        DCSR_TRY(dcsr_i_mapping_reserve(&p->mapping, dcsr_i_multi_context(e->devices, k), cols * e->size, 1));
+        p->gathered = p->mapping.start;
+        return DCSR_OK;
+    }
+    p->gathered = p->block = dcsr_i_cuda_alloc(p->stream, DCSR_I_MATRIX, cols, e->size);
+    return p->block ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+}
+
 /* The list is made on the device, the rest of the bits here: one wait. */
 static dcsr_status make_list(device_part *p, const dcsr_i_exchange *e, const uint32_t *bits, uint64_t mine)
 {
@@ -183,6 +201,7 @@ static dcsr_status make_list(device_part *p, const dcsr_i_exchange *e, const uin
         status = dcsr_i_cuda_scan_u32(p->stream, counts, before, words);
     }
     if (status == DCSR_OK) status = dcsr_i_cuda_read_back(p->stream, here, bits, words * sizeof *here, doing);
+    if (status == DCSR_OK) status = take_gathered(p, e, here, mine);
     if (status == DCSR_OK) status = look_at_all(p, e, here, mine);
     if (status == DCSR_OK) {
         p->list = dcsr_i_cuda_alloc(p->stream, DCSR_I_MATRIX, p->listed, sizeof *p->list);
@@ -217,8 +236,6 @@ static dcsr_status find_blocks(device_part *p, const dcsr_i_exchange *e, uint64_
 {
     const uint64_t blocks = e->cut.block[e->cut.parts], words = (blocks + 31) / 32;
     if (!p->range[BEFORE].rows.rows && !p->range[BEHIND].rows.rows) return DCSR_OK;
-    DCSR_TRY(dcsr_i_mapping_reserve(&p->gathered, dcsr_i_multi_context(e->devices, k),
-                                    e->cut.begin[e->cut.parts] * e->size, 1));
     uint32_t *bits = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, words, sizeof *bits);
     if (!bits) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_fill(p->stream, bits, 0, words * sizeof *bits);
@@ -258,7 +275,7 @@ static dcsr_status build_part(void *user, uint64_t k)
     return status == DCSR_OK ? waited : status;
 }
 
-static void drop_part(device_part *p)
+static void drop_part(const dcsr_i_exchange *e, device_part *p)
 {
     if (!p->stream) return;
     dcsr_i_cuda_enter(p->stream);
@@ -266,7 +283,8 @@ static void drop_part(device_part *p)
     dcsr_i_cuda_free(p->stream, DCSR_I_MATRIX, p->list, p->listed, sizeof *p->list);
     dcsr_i_exchange_clock_destroy(p->stream, p->ready);
     dcsr_i_exchange_clock_destroy(p->stream, p->arrived);
-    dcsr_i_mapping_release(&p->gathered);
+    dcsr_i_cuda_free(p->stream, DCSR_I_MATRIX, p->block, e->cut.begin[e->cut.parts], e->size);
+    dcsr_i_mapping_release(&p->mapping);
     dcsr_i_cuda_leave(p->stream);
     dcsr_i_cuda_stream_destroy(p->fetching);
     dcsr_i_cuda_stream_destroy(p->stream);
@@ -276,7 +294,7 @@ static void drop_part(device_part *p)
 static void drop(dcsr_i_exchange *exchange)
 {
     if (!exchange) return;
-    for (uint64_t k = 0; k < exchange->cut.parts; k++) drop_part(&exchange->part[k]);
+    for (uint64_t k = 0; k < exchange->cut.parts; k++) drop_part(exchange, &exchange->part[k]);
     dcsr_i_free(dcsr_i_multi_home(exchange->devices), DCSR_I_MATRIX, exchange, 1, sizeof *exchange);
 }
 
@@ -339,13 +357,13 @@ static void put_fetch(const product *s, uint64_t k)
     const device_part *p = &e->part[k];
     if (!p->listed) return;
     if (e->peers) {
-        dcsr_i_exchange_fetch(p->fetching, &e->cut, &s->x, p->list, p->first, p->listed, p->gathered.start,
+        dcsr_i_exchange_fetch(p->fetching, &e->cut, &s->x, p->list, p->first, p->listed, p->gathered,
                               e->size);
         return;
     }
     for (uint64_t owner = 0; owner < e->cut.parts; owner++) {
         const hull h = p->looks_at[owner];
-        dcsr_i_cuda_copy_peer(p->fetching, p->gathered.start + h.begin * e->size, device_of(e, k),
+        dcsr_i_cuda_copy_peer(p->fetching, p->gathered + h.begin * e->size, device_of(e, k),
                               (const char *)s->x.values[owner] + (h.begin - e->cut.begin[owner]) * e->size,
                               device_of(e, owner), (h.end - h.begin) * e->size);
     }
@@ -371,8 +389,8 @@ static dcsr_status multiply_part(void *user, uint64_t k)
     dcsr_i_cuda_spmv_range_put(p->stream, &p->range[INTERIOR], s->y[k],
                                as_of_all(s->x.values[k], e->cut.begin[k], e->size));
     if (timed) dcsr_i_exchange_clock_set(p->stream, p->ready);
-    dcsr_i_cuda_spmv_range_put(p->fetching, &p->range[BEFORE], s->y[k], p->gathered.start);
-    dcsr_i_cuda_spmv_range_put(p->fetching, &p->range[BEHIND], s->y[k], p->gathered.start);
+    dcsr_i_cuda_spmv_range_put(p->fetching, &p->range[BEFORE], s->y[k], p->gathered);
+    dcsr_i_cuda_spmv_range_put(p->fetching, &p->range[BEHIND], s->y[k], p->gathered);
     dcsr_status status = dcsr_i_cuda_wait(p->stream, doing), fetched = dcsr_i_cuda_wait(p->fetching, doing);
     dcsr_i_cuda_leave(p->fetching);
     dcsr_i_cuda_leave(p->stream);
