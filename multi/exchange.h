@@ -6,9 +6,10 @@
  *
  * Rows whose entries all lie in the part's own columns are multiplied with x where it is. They are taken as one range
  * of whole pages of rows, the longest there is: of a grid, all but its borders. The other rows, before and behind it,
- * read x from `gathered`: address space for all of x that has memory only where those rows look. Before they are
- * multiplied the elements that they look at are brought there, own ones too, in blocks of 32; all that on a stream
- * beside that of the interior. A matrix of no such order has no interior, and gathers nearly all of x.
+ * read x from `gathered`: address space for all of x that has memory only where those rows look, or memory for all of
+ * it if they look at most of it. Before they are multiplied the elements that they look at are brought there, own ones
+ * too, in blocks of 32; all that on a stream beside that of the interior. A matrix of no such order has no interior,
+ * and gathers nearly all of x.
  *
  * What is found out and kept for a view: a list of blocks, ranges of rows with their plans (ops/spmv/spmv_cuda.h), the
  * memory of `gathered`, two streams on each device. */
