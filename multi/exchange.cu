@@ -1,6 +1,6 @@
 /* exchange.cu: which elements of x rows look at, and fetching them from the devices that have them. */
 #include "multi/exchange.h"
-#include "dcsr/device/stream.cuh"
+#include "dcsr/store/cuda/balanced_walk.cuh"
 
 /* ---- Looking through rows ---- */
 
@@ -12,21 +12,29 @@ constexpr unsigned ALL = 0xffffffffu;
 /* Blocks that a warp has on their way at once: reading another device takes long. */
 constexpr int AT_ONCE = 4;
 
-/* Calls visit(column) for the entries of 32 rows, which are the lanes' or the warp's. */
-template <class Visit> __device__ void for_columns(const dcsr_i_cuda_rows &rows, uint64_t group, Visit visit)
+/* Whether the lane's row, or one of the warp's, has an entry outside of columns [begin, end): long rows are gone
+ * through until one is found. */
+__device__ bool looks_outside(const dcsr_i_cuda_rows &rows, uint64_t group, uint64_t begin, uint64_t end)
 {
     const uint64_t row = group * 32 + dcsr_i_cuda_lane();
     const uint64_t length = row < rows.rows ? dcsr_i_cuda_length(rows, row) : 0;
+    bool found = false;
+    const auto look_at = [&](uint64_t place) {
+        const uint32_t column = rows.columns[place];
+        found |= column < begin || column >= end;
+    };
     if (length && length <= SHORT)
-        dcsr_i_cuda_for_pieces(rows, row, [&](uint64_t begin, uint64_t n) {
-            for (uint64_t i = begin; i < begin + n; i++) visit(rows.columns[i]);
+        dcsr_i_cuda_for_pieces(rows, row, [&](uint64_t first, uint64_t n) {
+            for (uint64_t i = first; i < first + n; i++) look_at(i);
         });
     for (unsigned left = __ballot_sync(ALL, length > SHORT); left; left &= left - 1)
         dcsr_i_cuda_for_pieces(rows, group * 32 + (unsigned)(__ffs((int)left) - 1),
-                               [&](uint64_t begin, uint64_t n) {
-                                   for (uint64_t i = dcsr_i_cuda_lane(); i < n; i += 32)
-                                       visit(rows.columns[begin + i]);
+                               [&](uint64_t first, uint64_t n) {
+                                   for (uint64_t i = 0; i < n && !__any_sync(ALL, found); i += 32)
+                                       if (i + dcsr_i_cuda_lane() < n)
+                                           look_at(first + i + dcsr_i_cuda_lane());
                                });
+    return found;
 }
 
 /* The part whose number in `first`, ascending, is the last that is not above i. */
@@ -53,14 +61,15 @@ DCSR_CUDA_INLINE uint32_t peek(const uint32_t *word)
 }
 } // namespace
 
+/* Rows of a page that is marked already are left out. */
 static __global__ void mark_pages(dcsr_i_cuda_rows rows, uint64_t begin, uint64_t end, uint32_t *foreign)
 {
     const uint64_t groups = (rows.rows + 31) / 32;
     for (uint64_t g = dcsr_i_cuda_first_warp(); g < groups; g += dcsr_i_cuda_warp_step()) {
-        bool found = false;
-        for_columns(rows, g, [&](uint32_t column) { found |= column < begin || column >= end; });
-        if (__any_sync(ALL, found) && dcsr_i_cuda_lane() == 0)
-            atomicOr(&foreign[g * 32 / DCSR_CUDA_PAGE_ROWS], 1u);
+        uint32_t *page = &foreign[g * 32 / DCSR_CUDA_PAGE_ROWS];
+        if (__shfl_sync(ALL, peek(page), 0)) continue;
+        const bool found = looks_outside(rows, g, begin, end);
+        if (__any_sync(ALL, found) && dcsr_i_cuda_lane() == 0) atomicOr(page, 1u);
     }
 }
 
@@ -70,12 +79,17 @@ void dcsr_i_exchange_mark_pages(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_ro
     dcsr_i_cuda_launch(stream, mark_pages, rows->rows, *rows, begin, end, foreign);
 }
 
-/* Most bits are set already when they are looked at: reading them first spares atomics. */
-static __global__ void mark_blocks(dcsr_i_cuda_rows rows, dcsr_i_exchange_cut cut, uint32_t *bits)
+/* Most bits are set already when they are looked at: reading them first spares atomics. A few
+ * rows of a graph may have most of its entries, so warps share entries, not rows. */
+static __global__ void DCSR_CUDA_WALK_BOUNDS mark_blocks(dcsr_i_cuda_walk walk, dcsr_i_exchange_cut cut,
+                                                         uint32_t *bits)
 {
-    const uint64_t groups = (rows.rows + 31) / 32;
-    for (uint64_t g = dcsr_i_cuda_first_warp(); g < groups; g += dcsr_i_cuda_warp_step())
-        for_columns(rows, g, [&](uint32_t column) {
+    dcsr_i_cuda_for_entries(
+        walk,
+        [&](const dcsr_i_cuda_entry &, const dcsr_i_cuda_source &source) {
+            return walk.rows.columns[source.place];
+        },
+        [&](const dcsr_i_cuda_entry &, uint32_t column) {
             const uint64_t k = part_of(cut.begin, cut.parts, column);
             const uint64_t block = cut.block[k] + (column - cut.begin[k]) / DCSR_I_EXCHANGE_BLOCK;
             const uint32_t bit = 1u << (block & 31);
@@ -83,10 +97,10 @@ static __global__ void mark_blocks(dcsr_i_cuda_rows rows, dcsr_i_exchange_cut cu
         });
 }
 
-void dcsr_i_exchange_mark_blocks(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
+void dcsr_i_exchange_mark_blocks(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
                                  const dcsr_i_exchange_cut *cut, uint32_t *bits)
 {
-    dcsr_i_cuda_launch(stream, mark_blocks, rows->rows, *rows, *cut, bits);
+    dcsr_i_cuda_launch_walk(stream, mark_blocks, entries, walk->count, *walk, *cut, bits);
 }
 
 /* ---- Bits as a list ---- */

@@ -6,9 +6,10 @@
  *
  * Rows whose entries all lie in the part's own columns are multiplied with x where it is. They are taken as one range
  * of whole pages of rows, the longest there is: of a grid, all but its borders. The other rows, before and behind it,
- * read x from `gathered`: address space for all of x that has memory only where those rows look. Before they are
- * multiplied the elements that they look at are brought there, own ones too, in blocks of 32; all that on a stream
- * beside that of the interior. A matrix of no such order has no interior, and gathers nearly all of x.
+ * read x from `gathered`: address space for all of x that has memory only where those rows look, or memory for all of
+ * it if they look at most of it. Before they are multiplied the elements that they look at are brought there, own ones
+ * too, in blocks of 32; all that on a stream beside that of the interior. A matrix of no such order has no interior,
+ * and gathers nearly all of x.
  *
  * What is found out and kept for a view: a list of blocks, ranges of rows with their plans (ops/spmv/spmv_cuda.h), the
  * memory of `gathered`, two streams on each device. */
@@ -16,7 +17,7 @@
 #define DCSR_MULTI_EXCHANGE_H
 
 #include "dcsr/base/cuda.h"
-#include "dcsr/store/rowtable_cuda.h"
+#include "dcsr/store/cuda/gather_cuda.h"
 #include <dcsr/multi.h>
 
 #ifdef __cplusplus
@@ -44,8 +45,8 @@ typedef struct dcsr_i_exchange_parts {
 /* foreign[p], zeros before, becomes 1 if a row of page p has an entry outside of columns [begin, end). */
 void dcsr_i_exchange_mark_pages(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, uint64_t begin,
                                 uint64_t end, uint32_t *foreign);
-/* Sets the bits of the blocks in which a row has an entry. */
-void dcsr_i_exchange_mark_blocks(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
+/* Sets the bits of the blocks in which the rows of a walk have an entry, of which there are so many at most. */
+void dcsr_i_exchange_mark_blocks(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
                                  const dcsr_i_exchange_cut *cut, uint32_t *bits);
 /* How many bits are set in each word; and their numbers, ascending, where those of a word begin at before[word]. */
 void dcsr_i_exchange_count_bits(dcsr_i_cuda_stream *stream, const uint32_t *bits, uint64_t words,

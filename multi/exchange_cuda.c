@@ -33,9 +33,11 @@ typedef struct device_part {
     dcsr_i_cuda_stream *stream, *fetching;
     void *ready, *arrived; /* clocks: when the interior is done, and when all has been fetched */
     dcsr_i_cuda_spmv_range range[RANGES];
-    dcsr_i_mapping gathered; /* all of x */
-    uint32_t *list;          /* the blocks that are fetched, in its memory */
-    uint64_t listed, first;  /* how many; where a product begins with them */
+    char *gathered;         /* all of x: */
+    dcsr_i_mapping mapping; /* with memory where it is looked at, */
+    char *block;            /* or of the pool, if that is most of it */
+    uint32_t *list;         /* the blocks that are fetched, in its memory */
+    uint64_t listed, first; /* how many; where a product begins with them */
     hull looks_at[DCSR_MAX_DEVICES];
     uint64_t bytes; /* of others that a product fetches */
 } device_part;
@@ -73,15 +75,14 @@ static void find_interior(uint64_t *first, uint64_t *end, const uint32_t *foreig
     if ((*end - *first) * LEAST_INTERIOR < pages) *first = *end = 0;
 }
 
-/* Borders of the ranges of rows of part k: limit[0] to limit[RANGES]. */
-static dcsr_status cut_rows(uint64_t limit[RANGES + 1], const building *b, uint64_t k)
+/* The pages of part k from *first to *end - 1 are its interior. */
+static dcsr_status look_for_interior(uint64_t *first, uint64_t *end, const building *b, uint64_t k)
 {
     const dcsr_i_exchange *e = b->exchange;
     dcsr_i_cuda_stream *stream = e->part[k].stream;
     dcsr_context *context = dcsr_i_multi_context(e->devices, k);
     const dcsr_i_cuda_rows *rows = &dcsr_i_view_rows(b->A->part[k])->device;
     const uint64_t pages = (rows->rows + DCSR_CUDA_PAGE_ROWS - 1) / DCSR_CUDA_PAGE_ROWS;
-    uint64_t first = 0, end = 0;
     uint32_t *foreign = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, pages, sizeof *foreign),
              *here = foreign ? dcsr_i_alloc(context, DCSR_I_SCRATCH, pages, sizeof *here) : NULL;
     dcsr_status status = here ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
@@ -89,21 +90,31 @@ static dcsr_status cut_rows(uint64_t limit[RANGES + 1], const building *b, uint6
         dcsr_i_cuda_fill(stream, foreign, 0, pages * sizeof *foreign);
         dcsr_i_exchange_mark_pages(stream, rows, e->cut.begin[k], e->cut.begin[k + 1], foreign);
         status = dcsr_i_cuda_read_back(stream, here, foreign, pages * sizeof *here, doing);
-        if (status == DCSR_OK) find_interior(&first, &end, here, pages);
+        if (status == DCSR_OK) find_interior(first, end, here, pages);
     }
     dcsr_i_free(context, DCSR_I_SCRATCH, here, pages, sizeof *here);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, foreign, pages, sizeof *foreign);
+    return status;
+}
+
+/* Borders of the ranges of rows of part k: limit[0] to limit[RANGES]. One part alone has all columns. */
+static dcsr_status cut_rows(uint64_t limit[RANGES + 1], const building *b, uint64_t k)
+{
+    const uint64_t rows = dcsr_i_view_rows(b->A->part[k])->device.rows;
+    uint64_t first = 0, end = (rows + DCSR_CUDA_PAGE_ROWS - 1) / DCSR_CUDA_PAGE_ROWS;
+    if (b->exchange->cut.parts > 1) DCSR_TRY(look_for_interior(&first, &end, b, k));
     limit[0] = 0;
     limit[1] = first * DCSR_CUDA_PAGE_ROWS;
-    limit[2] = end * DCSR_CUDA_PAGE_ROWS < rows->rows ? end * DCSR_CUDA_PAGE_ROWS : rows->rows;
-    limit[3] = rows->rows;
-    return status;
+    limit[2] = end * DCSR_CUDA_PAGE_ROWS < rows ? end * DCSR_CUDA_PAGE_ROWS : rows;
+    limit[3] = rows;
+    return DCSR_OK;
 }
 
 /* Memory of `gathered` for elements [begin, end). */
 static dcsr_status make_room(device_part *p, const dcsr_i_exchange *e, hull h)
 {
-    return dcsr_i_mapping_populate(&p->gathered, h.begin * e->size, (h.end - h.begin) * e->size);
+    if (p->block) return DCSR_OK;
+    return dcsr_i_mapping_populate(&p->mapping, h.begin * e->size, (h.end - h.begin) * e->size);
 }
 
 /* What the bits of part k's blocks come to: how many there are, from the first to the last, and runs of them, for which
@@ -160,6 +171,21 @@ static dcsr_status look_at_all(device_part *p, const dcsr_i_exchange *e, const u
     return make_room(p, e, run);
 }
 
+/* Memory of the pool is there already, most often; to map some takes longer than a small product. */
+static dcsr_status take_gathered(device_part *p, const dcsr_i_exchange *e, const uint32_t *bits, uint64_t k)
+{
+    const uint64_t blocks = e->cut.block[e->cut.parts], cols = e->cut.begin[e->cut.parts];
+    uint64_t marked = 0;
+    for (uint64_t w = 0; w < (blocks + 31) / 32; w++) marked += (unsigned)__builtin_popcount(bits[w]);
+    if (2 * marked < blocks) {
+        DCSR_TRY(dcsr_i_mapping_reserve(&p->mapping, dcsr_i_multi_context(e->devices, k), cols * e->size, 1));
+        p->gathered = p->mapping.start;
+        return DCSR_OK;
+    }
+    p->gathered = p->block = dcsr_i_cuda_alloc(p->stream, DCSR_I_MATRIX, cols, e->size);
+    return p->block ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+}
+
 /* The list is made on the device, the rest of the bits here: one wait. */
 static dcsr_status make_list(device_part *p, const dcsr_i_exchange *e, const uint32_t *bits, uint64_t mine)
 {
@@ -175,6 +201,7 @@ static dcsr_status make_list(device_part *p, const dcsr_i_exchange *e, const uin
         status = dcsr_i_cuda_scan_u32(p->stream, counts, before, words);
     }
     if (status == DCSR_OK) status = dcsr_i_cuda_read_back(p->stream, here, bits, words * sizeof *here, doing);
+    if (status == DCSR_OK) status = take_gathered(p, e, here, mine);
     if (status == DCSR_OK) status = look_at_all(p, e, here, mine);
     if (status == DCSR_OK) {
         p->list = dcsr_i_cuda_alloc(p->stream, DCSR_I_MATRIX, p->listed, sizeof *p->list);
@@ -187,19 +214,34 @@ static dcsr_status make_list(device_part *p, const dcsr_i_exchange *e, const uin
     return status;
 }
 
+/* Puts on the stream what marks the blocks that a range of rows looks at. */
+static dcsr_status mark_range(const device_part *p, const dcsr_i_exchange *e,
+                              const dcsr_i_cuda_spmv_range *range, uint32_t *bits)
+{
+    const uint64_t count = range->rows.rows, most = count * range->plan.counts.longest,
+                   stored = range->rows.stored; /* by all rows of the part */
+    if (!most) return DCSR_OK;
+    uint64_t *offsets = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, count + 1, sizeof *offsets);
+    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = dcsr_i_cuda_sum_lengths(p->stream, &range->rows, NULL, count, offsets);
+    if (status == DCSR_OK)
+        dcsr_i_exchange_mark_blocks(p->stream, &(dcsr_i_cuda_walk){range->rows, NULL, count, offsets},
+                                    most < stored ? most : stored, &e->cut, bits);
+    dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, offsets, count + 1, sizeof *offsets);
+    return status;
+}
+
 /* What the rows before and behind the interior look at. */
 static dcsr_status find_blocks(device_part *p, const dcsr_i_exchange *e, uint64_t k)
 {
     const uint64_t blocks = e->cut.block[e->cut.parts], words = (blocks + 31) / 32;
     if (!p->range[BEFORE].rows.rows && !p->range[BEHIND].rows.rows) return DCSR_OK;
-    DCSR_TRY(dcsr_i_mapping_reserve(&p->gathered, dcsr_i_multi_context(e->devices, k),
-                                    e->cut.begin[e->cut.parts] * e->size, 1));
     uint32_t *bits = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, words, sizeof *bits);
     if (!bits) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_fill(p->stream, bits, 0, words * sizeof *bits);
-    for (int r = BEFORE; r < RANGES; r += BEHIND - BEFORE)
-        dcsr_i_exchange_mark_blocks(p->stream, &p->range[r].rows, &e->cut, bits);
-    dcsr_status status = make_list(p, e, bits, k);
+    dcsr_status status = mark_range(p, e, &p->range[BEFORE], bits);
+    if (status == DCSR_OK) status = mark_range(p, e, &p->range[BEHIND], bits);
+    if (status == DCSR_OK) status = make_list(p, e, bits, k);
     dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, bits, words, sizeof *bits);
     return status;
 }
@@ -233,7 +275,7 @@ static dcsr_status build_part(void *user, uint64_t k)
     return status == DCSR_OK ? waited : status;
 }
 
-static void drop_part(device_part *p)
+static void drop_part(const dcsr_i_exchange *e, device_part *p)
 {
     if (!p->stream) return;
     dcsr_i_cuda_enter(p->stream);
@@ -241,7 +283,8 @@ static void drop_part(device_part *p)
     dcsr_i_cuda_free(p->stream, DCSR_I_MATRIX, p->list, p->listed, sizeof *p->list);
     dcsr_i_exchange_clock_destroy(p->stream, p->ready);
     dcsr_i_exchange_clock_destroy(p->stream, p->arrived);
-    dcsr_i_mapping_release(&p->gathered);
+    dcsr_i_cuda_free(p->stream, DCSR_I_MATRIX, p->block, e->cut.begin[e->cut.parts], e->size);
+    dcsr_i_mapping_release(&p->mapping);
     dcsr_i_cuda_leave(p->stream);
     dcsr_i_cuda_stream_destroy(p->fetching);
     dcsr_i_cuda_stream_destroy(p->stream);
@@ -251,7 +294,7 @@ static void drop_part(device_part *p)
 static void drop(dcsr_i_exchange *exchange)
 {
     if (!exchange) return;
-    for (uint64_t k = 0; k < exchange->cut.parts; k++) drop_part(&exchange->part[k]);
+    for (uint64_t k = 0; k < exchange->cut.parts; k++) drop_part(exchange, &exchange->part[k]);
     dcsr_i_free(dcsr_i_multi_home(exchange->devices), DCSR_I_MATRIX, exchange, 1, sizeof *exchange);
 }
 
@@ -314,13 +357,13 @@ static void put_fetch(const product *s, uint64_t k)
     const device_part *p = &e->part[k];
     if (!p->listed) return;
     if (e->peers) {
-        dcsr_i_exchange_fetch(p->fetching, &e->cut, &s->x, p->list, p->first, p->listed, p->gathered.start,
+        dcsr_i_exchange_fetch(p->fetching, &e->cut, &s->x, p->list, p->first, p->listed, p->gathered,
                               e->size);
         return;
     }
     for (uint64_t owner = 0; owner < e->cut.parts; owner++) {
         const hull h = p->looks_at[owner];
-        dcsr_i_cuda_copy_peer(p->fetching, p->gathered.start + h.begin * e->size, device_of(e, k),
+        dcsr_i_cuda_copy_peer(p->fetching, p->gathered + h.begin * e->size, device_of(e, k),
                               (const char *)s->x.values[owner] + (h.begin - e->cut.begin[owner]) * e->size,
                               device_of(e, owner), (h.end - h.begin) * e->size);
     }
@@ -346,8 +389,8 @@ static dcsr_status multiply_part(void *user, uint64_t k)
     dcsr_i_cuda_spmv_range_put(p->stream, &p->range[INTERIOR], s->y[k],
                                as_of_all(s->x.values[k], e->cut.begin[k], e->size));
     if (timed) dcsr_i_exchange_clock_set(p->stream, p->ready);
-    dcsr_i_cuda_spmv_range_put(p->fetching, &p->range[BEFORE], s->y[k], p->gathered.start);
-    dcsr_i_cuda_spmv_range_put(p->fetching, &p->range[BEHIND], s->y[k], p->gathered.start);
+    dcsr_i_cuda_spmv_range_put(p->fetching, &p->range[BEFORE], s->y[k], p->gathered);
+    dcsr_i_cuda_spmv_range_put(p->fetching, &p->range[BEHIND], s->y[k], p->gathered);
     dcsr_status status = dcsr_i_cuda_wait(p->stream, doing), fetched = dcsr_i_cuda_wait(p->fetching, doing);
     dcsr_i_cuda_leave(p->fetching);
     dcsr_i_cuda_leave(p->stream);

@@ -26,7 +26,7 @@ typedef struct dcsr_i_split {
 } dcsr_i_split;
 
 /* The most entries of chunks that are applied together, for each device. */
-enum { DCSR_I_JOINED_BY_GPU = 1 << 22 };
+enum { DCSR_I_JOINED_BY_GPU = 1 << 23 };
 
 /* A requested change. */
 typedef struct dcsr_i_multi_change {

@@ -4,14 +4,13 @@
  * entries of a part stay in their order. Where there is one part, its store packs them as it always does. */
 #include "multi/split_cuda.h"
 
-enum { MOST_THREADS = 64, LEAST_CAPACITY = 64, FEW_PARTS = 8 };
+/* BLOCK: entries whose rows stay in a core's cache while they are compared with one border after the other. */
+enum { MOST_THREADS = 64, LEAST_CAPACITY = 64, FEW_PARTS = 8, BLOCK = 4096 };
 
-/* What one thread has of each part. */
+/* What one thread has of each part, and what is wrong with its entries. */
 typedef struct share {
     uint64_t of[DCSR_MAX_DEVICES]; /* entries; then where the next one goes */
-    uint64_t first_key[DCSR_MAX_DEVICES], last_key[DCSR_MAX_DEVICES];
-    bool some[DCSR_MAX_DEVICES], descends[DCSR_MAX_DEVICES]; /* of these keys */
-    uint64_t outside;                                        /* the first entry that is; UINT64_MAX: none */
+    bool outside, descends;
 } share;
 
 /* As dcsr_i_owner(); the next comparison need not wait for this one where parts are few. */
@@ -23,54 +22,101 @@ static inline uint64_t owner_of(const dcsr_i_borders *borders, uint64_t row)
     return k;
 }
 
-static void count(share *mine, const dcsr_i_borders *borders, uint64_t cols, const dcsr_i_entries *e,
-                  uint64_t first, uint64_t end)
+/* How many of the rows each part has: of few parts those behind each border, which processors count for several rows at
+ * once. */
+static void count_rows(uint64_t *of, const dcsr_i_borders *borders, const uint64_t *rows, uint64_t n)
 {
-    const uint64_t rows = dcsr_i_borders_end(borders);
-    *mine = (share){.outside = UINT64_MAX};
-    for (uint64_t i = first; i < end; i++) {
-        if (e->rows[i] >= rows || e->cols[i] >= cols) {
-            mine->outside = i;
-            return;
-        }
-        mine->of[owner_of(borders, e->rows[i])]++;
+    if (borders->parts > FEW_PARTS) {
+        for (uint64_t i = 0; i < n; i++) of[dcsr_i_owner(borders, rows[i])]++;
+        return;
+    }
+    uint64_t behind = n;
+    for (uint64_t k = 0; k < borders->parts; k++) {
+        const uint64_t end = borders->begin[k + 1];
+        uint64_t further = 0;
+        for (uint64_t i = 0; k + 1 < borders->parts && i < n; i++) further += rows[i] >= end;
+        of[k] += behind - further;
+        behind = further;
     }
 }
 
-/* The bytes of a value, then zeros. */
-static inline uint64_t word_of(const void *values, size_t size, uint64_t i)
+static void count(share *mine, const dcsr_i_borders *borders, uint64_t cols, const dcsr_i_entries *e,
+                  uint64_t first, uint64_t end)
 {
+    const uint64_t *row = e->rows, *col = e->cols, rows = dcsr_i_borders_end(borders);
+    *mine = (share){.outside = false};
+    for (uint64_t begin = first; begin < end && !mine->outside; begin += BLOCK) {
+        const uint64_t until = end - begin < BLOCK ? end : begin + BLOCK;
+        uint64_t outside = 0;
+        for (uint64_t i = begin; i < until; i++) outside |= (row[i] >= rows) | (col[i] >= cols);
+        mine->outside = outside;
+        count_rows(mine->of, borders, row + begin, until - begin);
+    }
+    for (uint64_t i = first ? first : 1; i < end && !mine->descends; i++)
+        mine->descends = row[i] < row[i - 1] || (row[i] == row[i - 1] && col[i] <= col[i - 1]);
+}
+
+/* Where what is packed for a part begins. */
+typedef struct target {
+    uint64_t begin; /* its first row */
+    uint64_t *keys;
+    char *values;
+} target;
+
+/* Sets the value behind its key, in a word of its own, or among the others. */
+static inline void put_value(const target *t, int stride, size_t size, uint64_t to, const void *values,
+                             uint64_t i)
+{
+    uint64_t word = 0;
     switch (size) {
     case 1:
-        return ((const uint8_t *)values)[i];
+        word = ((const uint8_t *)values)[i];
+        break;
     case 2:
-        return ((const uint16_t *)values)[i];
+        word = ((const uint16_t *)values)[i];
+        break;
     case 4:
-        return ((const uint32_t *)values)[i];
+        word = ((const uint32_t *)values)[i];
+        break;
     default:
-        return ((const uint64_t *)values)[i];
+        word = ((const uint64_t *)values)[i];
+    }
+    if (stride == 2) {
+        t->keys[2 * to + 1] = word;
+        return;
+    }
+    switch (size) {
+    case 1:
+        ((uint8_t *)t->values)[to] = (uint8_t)word;
+        break;
+    case 2:
+        ((uint16_t *)t->values)[to] = (uint16_t)word;
+        break;
+    case 4:
+        ((uint32_t *)t->values)[to] = (uint32_t)word;
+        break;
+    default:
+        ((uint64_t *)t->values)[to] = word;
     }
 }
 
 static void pack(const dcsr_i_split *split, share *mine, const dcsr_i_entries *e, uint64_t first,
                  uint64_t end)
 {
-    for (uint64_t i = first; i < end; i++) {
-        const uint64_t k = owner_of(split->borders, e->rows[i]), to = mine->of[k]++;
+    const dcsr_i_borders *borders = split->borders;
+    const dcsr_i_packed *any = &split->operation[0]->batch;
+    const int bits = any->column_bits, stride = any->stride;
+    const size_t size = any->value_size;
+    target targets[DCSR_MAX_DEVICES];
+    for (uint64_t k = 0; k < borders->parts; k++) {
         const dcsr_i_packed *batch = &split->operation[k]->batch;
-        const uint64_t key = (e->rows[i] - split->borders->begin[k]) << batch->column_bits | e->cols[i];
-        *dcsr_i_key(batch, to) = key;
-        if (batch->stride == 2)
-            *(dcsr_i_key(batch, to) + 1) = word_of(e->values, batch->value_size, i);
-        else if (batch->value_size)
-            memcpy(dcsr_i_values(batch) + to * batch->value_size,
-                   (const char *)e->values + i * batch->value_size, batch->value_size);
-        if (!mine->some[k])
-            mine->first_key[k] = key;
-        else if (key <= mine->last_key[k])
-            mine->descends[k] = true;
-        mine->some[k] = true;
-        mine->last_key[k] = key;
+        targets[k] = (target){borders->begin[k], batch->entries, dcsr_i_values(batch)};
+    }
+    for (uint64_t i = first; i < end; i++) {
+        const uint64_t k = owner_of(borders, e->rows[i]), to = mine->of[k]++;
+        const target *t = &targets[k];
+        t->keys[to * (uint64_t)stride] = (e->rows[i] - t->begin) << bits | e->cols[i];
+        if (size) put_value(t, stride, size, to, e->values, i);
     }
 }
 
@@ -99,38 +145,40 @@ static dcsr_status place(const dcsr_i_split *split, const dcsr_multi_matrix *mat
     return DCSR_OK;
 }
 
-/* The entries are there: how many, and whether they still ascend. */
+/* The entries are there: how many, and whether they still ascend. They do in each part if they do in the whole. */
 static void close_shares(const dcsr_i_split *split, const share *shares, int threads)
 {
+    bool descends = false;
+    for (int t = 0; t < threads; t++) descends |= shares[t].descends;
     for (uint64_t k = 0; k < split->borders->parts; k++) {
         dcsr_i_packed *batch = &split->operation[k]->batch;
-        bool some = batch->n;
-        uint64_t last = some ? *dcsr_i_key(batch, batch->n - 1) : 0;
-        for (int t = 0; t < threads; t++) {
-            if (!shares[t].some[k]) continue;
-            if (shares[t].descends[k] || (some && shares[t].first_key[k] <= last)) batch->ascending = false;
-            some = true;
-            last = shares[t].last_key[k];
-        }
+        const uint64_t before = batch->n;
         batch->n = shares[threads - 1].of[k];
         batch->calls = split->calls;
+        if (descends ||
+            (before && before < batch->n && *dcsr_i_key(batch, before) <= *dcsr_i_key(batch, before - 1)))
+            batch->ascending = false;
     }
+}
+
+static dcsr_status fail_outside(const dcsr_i_split *split, const dcsr_i_entries *e)
+{
+    const uint64_t rows = dcsr_i_borders_end(split->borders), cols = split->operation[0]->batch.cols;
+    uint64_t i = 0;
+    while (i + 1 < e->n && e->rows[i] < rows && e->cols[i] < cols) i++;
+    return dcsr_i_fail_outside(e->call, i, e->n, e->rows[i], e->cols[i], rows, cols);
 }
 
 static dcsr_status split_and_pack(const dcsr_i_split *split, const dcsr_multi_matrix *matrix, share *shares,
                                   int threads, const dcsr_i_entries *e)
 {
-    const uint64_t n = e->n, each = n / (uint64_t)threads, rest = n % (uint64_t)threads,
+    const uint64_t each = e->n / (uint64_t)threads, rest = e->n % (uint64_t)threads,
                    cols = split->operation[0]->batch.cols;
 #define FIRST(t) (each * (uint64_t)(t) + ((uint64_t)(t) < rest ? (uint64_t)(t) : rest))
 #pragma omp parallel for num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) count(&shares[t], split->borders, cols, e, FIRST(t), FIRST(t + 1));
-    for (int t = 0; t < threads; t++) {
-        const uint64_t i = shares[t].outside;
-        if (i != UINT64_MAX)
-            return dcsr_i_fail_outside(e->call, i, n, e->rows[i], e->cols[i],
-                                       dcsr_i_borders_end(split->borders), cols);
-    }
+    for (int t = 0; t < threads; t++)
+        if (shares[t].outside) return fail_outside(split, e);
     DCSR_TRY(place(split, matrix, shares, threads));
 #pragma omp parallel for num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) pack(split, &shares[t], e, FIRST(t), FIRST(t + 1));

@@ -1,7 +1,33 @@
-/* split.cu: kernels for splitting a batch by owner. Bytes an entry: finding reads 8 and writes 8; packing reads 8 in
- * order, and the key and the word where they are, of one owner in ascending places, and writes as much. */
+/* split.cu: kernels for splitting a batch by owner. Bytes an entry: gathering moves the key and the word in and out;
+ * finding reads 8 and writes 8; packing reads 8 in order, and the key and the word where they are, of one owner in
+ * ascending places, and writes as much. */
 #include "dcsr/device/stream.cuh"
 #include "multi/split_cuda.h"
+
+/* A launch for all chunks: a copy of each takes the host as long as some ten thousand of its entries the GPU. */
+static __global__ void gather(const dcsr_i_cuda_chunk *chunks, uint64_t count, uint64_t n, uint64_t *keys,
+                              uint64_t *words)
+{
+    for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) {
+        uint64_t low = 0, high = count;
+        while (high - low > 1) {
+            const uint64_t middle = (low + high) / 2;
+            if (chunks[middle].first <= i)
+                low = middle;
+            else
+                high = middle;
+        }
+        const dcsr_i_cuda_chunk chunk = chunks[low];
+        keys[i] = chunk.keys[i - chunk.first];
+        if (words) words[i] = chunk.words[i - chunk.first];
+    }
+}
+
+void dcsr_i_cuda_split_gather(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_chunk *chunks, uint64_t count,
+                              uint64_t n, uint64_t *keys, uint64_t *words)
+{
+    dcsr_i_cuda_launch(stream, gather, n, chunks, count, n, keys, words);
+}
 
 static __global__ void find_owners(dcsr_i_cuda_batch batch, uint32_t *owner, uint32_t *number)
 {

@@ -20,6 +20,7 @@ typedef struct group {
     dcsr_i_cuda_stream *stream;
     dcsr_i_cuda_batch batch;
     uint64_t *block;               /* all of the following: */
+    dcsr_i_cuda_chunk *list;       /* of several chunks: where they are */
     uint64_t *whole, *whole_words; /* keys of the whole matrix, of several chunks */
     uint32_t *owner, *owner_spare, *number, *number_spare;
     uint64_t *keys, *words, *begins; /* by owner; where those of each begin */
@@ -104,11 +105,17 @@ static uint64_t gathered(const group *g)
     return g->chunks > 1 ? g->batch.n : 0;
 }
 
+static uint64_t listed(const group *g)
+{
+    return g->chunks > 1 ? g->chunks : 0;
+}
+
 /* Everything is in one block: first what is of 8 bytes. */
 static uint64_t words_of(const group *g, bool values)
 {
     const uint64_t n = g->batch.n;
-    return (gathered(g) + n) * (values ? 2 : 1) + g->batch.parts + 1 + 2 * n;
+    return listed(g) * (sizeof *g->list / sizeof *g->block) + (gathered(g) + n) * (values ? 2 : 1) +
+           g->batch.parts + 1 + 2 * n;
 }
 
 static dcsr_status open_group(group *g, bool values)
@@ -116,7 +123,8 @@ static dcsr_status open_group(group *g, bool values)
     const uint64_t n = g->batch.n, n_whole = gathered(g);
     g->block = dcsr_i_cuda_alloc(g->stream, DCSR_I_SCRATCH, words_of(g, values), sizeof *g->block);
     if (!g->block) return DCSR_ERROR_OUT_OF_MEMORY;
-    g->whole = g->block;
+    g->list = (dcsr_i_cuda_chunk *)g->block;
+    g->whole = (uint64_t *)(g->list + listed(g));
     g->whole_words = g->whole + n_whole;
     g->keys = g->whole_words + (values ? n_whole : 0);
     g->words = g->keys + n;
@@ -154,17 +162,19 @@ static dcsr_status receive(const dcsr_i_operation *chunk)
 static dcsr_status gather(const group *g)
 {
     const dcsr_i_operation *chunk = g->chunk;
-    uint64_t at = 0;
-    for (uint64_t i = 0; i < g->chunks; i++, chunk = chunk->next) {
-        const dcsr_i_packed *batch = &chunk->batch;
+    const size_t bytes = listed(g) * sizeof *g->list;
+    dcsr_i_cuda_chunk *list = dcsr_i_cuda_landing(g->stream, bytes);
+    uint64_t first = 0;
+    if (!list) return DCSR_ERROR_OUT_OF_MEMORY;
+    for (uint64_t i = 0; i < g->chunks; i++, first += chunk->batch.n, chunk = chunk->next) {
         DCSR_TRY(receive(chunk));
-        if (!gathered(g)) continue;
-        dcsr_i_cuda_copy(g->stream, g->whole + at, batch->arrival.keys, batch->n * sizeof *g->whole);
-        if (g->batch.words)
-            dcsr_i_cuda_copy(g->stream, g->whole_words + at, batch->arrival.words,
-                             batch->n * sizeof *g->whole_words);
-        at += batch->n;
+        if (listed(g))
+            list[i] = (dcsr_i_cuda_chunk){chunk->batch.arrival.keys, chunk->batch.arrival.words, first};
     }
+    if (!listed(g)) return DCSR_OK;
+    dcsr_i_cuda_copy(g->stream, g->list, list, bytes);
+    dcsr_i_cuda_split_gather(g->stream, g->list, g->chunks, g->batch.n, g->whole,
+                             g->batch.words ? g->whole_words : NULL);
     return DCSR_OK;
 }
 

@@ -24,8 +24,17 @@ typedef struct dcsr_i_cuda_batch {
     uint64_t begin[DCSR_MAX_DEVICES + 1];
 } dcsr_i_cuda_batch;
 
+/* Of entries that are in several places, those of one, and how many there are before. */
+typedef struct dcsr_i_cuda_chunk {
+    const uint64_t *keys, *words;
+    uint64_t first;
+} dcsr_i_cuda_chunk;
+
 /* ---- split.cu ---- */
 
+/* Puts the n entries of chunks, a list in device memory, behind one another; words may be NULL. */
+void dcsr_i_cuda_split_gather(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_chunk *chunks, uint64_t count,
+                              uint64_t n, uint64_t *keys, uint64_t *words);
 /* The owner of each entry, and its number. */
 void dcsr_i_cuda_split_find(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint32_t *owner,
                             uint32_t *number);
