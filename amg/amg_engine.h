@@ -40,8 +40,8 @@ typedef struct dcsr_i_amg_engine {
     void (*fill_constants)(dcsr_i_amg_hierarchy *h, double *B, uint64_t rows, uint64_t block);
     dcsr_status (*strength)(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level,
                             double theta);
-    /* The strong entries of a divided level in columns of other devices, row by row: |a_ij| > theta |a_ii|. The list, in
-     * memory of the host, has rows counted from the part's first, columns of all, and a_ij / a_ii. */
+    /* The strong entries of a divided level in columns of other devices, row by row: |a_ij| > theta |a_ii|. The list,
+     * in memory of the host, has rows counted from the part's first, columns of all, and a_ij / a_ii. */
     dcsr_status (*list_outside)(dcsr_coo *list, dcsr_i_amg_hierarchy *h, const dcsr_i_amg_level *level);
     dcsr_status (*aggregate)(dcsr_i_amg_partition *parts, dcsr_i_amg_hierarchy *h,
                              const dcsr_i_amg_graph *graph);

@@ -6,7 +6,7 @@
  *                                                    lengths; entries behind one another
  *      offsets of all rows, columns, values <------
  *
- * All of it stays on the devices; the host learns how many rows are wanted of each part, and how many entries they have.
+ * All of it stays on the devices; the host learns how many rows are wanted of each part, and their entries' number.
  * What has all rows wanted needs no list. Own rows are put where they belong at once.
  *
  * One thread does all that, on a stream of each device, which it enters one at a time: kernels go to the device of the

@@ -17,8 +17,8 @@ struct dcsr_i_wanted_rows;
 dcsr_status dcsr_i_cuda_fetch_rows(dcsr_matrix **fetched, dcsr_context *context, dcsr_multi_view *view,
                                    const struct dcsr_i_wanted_rows *wanted,
                                    const dcsr_matrix_options *options, uint64_t mine, uint64_t *bytes);
-/* A view on device `mine` of rows begin to end - 1, counted from the first; if `of`, a view on that device, is not NULL,
- * of all rows those alone that are columns of its entries, and the others empty. Nothing of it is a matrix's: it is
+/* A view on device `mine` of rows begin to end - 1, counted from the first; if `of`, a view on that device, is not
+ * NULL, of all rows those alone that are columns of its entries, and the others empty. It shows no matrix, and is
  * to be read and destroyed. Adds to *bytes what came from others. Memory: what it shows, and on the others what they
  * give of it. */
 dcsr_status dcsr_i_cuda_fetch_view(dcsr_view **fetched, dcsr_multi_view *view, uint64_t begin, uint64_t end,

@@ -1,7 +1,7 @@
 /* peers.cu: devices that touch each other's memory, and copies from one to another.
  *
- * Access is granted to the memory pools of contexts, not to mapped address space, where matrices are: what is copied of
- * these is gathered in memory of the pool. So nothing changes for memory that the program has taken from CUDA itself. */
+ * Access is granted to the memory pools of contexts, not to mapped address space, where matrices are: what is copied
+ * of these is gathered in memory of the pool. So nothing changes for memory that the program itself takes from CUDA. */
 #include "dcsr/device/device_state.cuh"
 #include <assert.h>
 
