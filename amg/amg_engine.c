@@ -118,6 +118,13 @@ static dcsr_status get(dcsr_i_amg_hierarchy *h, void *to, const void *from, size
     return DCSR_OK;
 }
 
+static dcsr_status hand(dcsr_i_amg_hierarchy *h, void *to, const dcsr_context *to_context, const void *from,
+                        const dcsr_context *from_context, size_t bytes)
+{
+    (void)to_context, (void)from_context;
+    return get(h, to, from, bytes);
+}
+
 const dcsr_i_amg_engine dcsr_i_amg_cpu = {.open = open,
                                           .close = close,
                                           .take = take,
@@ -125,9 +132,11 @@ const dcsr_i_amg_engine dcsr_i_amg_cpu = {.open = open,
                                           .take_sums = dcsr_i_amg_take_sums,
                                           .put = put,
                                           .get = get,
+                                          .hand = hand,
                                           .read_diagonal = dcsr_i_amg_read_diagonal,
                                           .fill_constants = fill_constants,
                                           .strength = dcsr_i_amg_strength,
+                                          .list_outside = dcsr_i_amg_list_outside,
                                           .aggregate = dcsr_i_amg_aggregate,
                                           .prolongator = dcsr_i_amg_prolongator,
                                           .tidy = dcsr_i_amg_tidy,

@@ -27,6 +27,9 @@ typedef struct dcsr_i_amg_engine {
     /* From and to arrays of the host. */
     void (*put)(dcsr_i_amg_hierarchy *h, void *to, const void *from, size_t bytes);
     dcsr_status (*get)(dcsr_i_amg_hierarchy *h, void *to, const void *from, size_t bytes);
+    /* From the engine's memory of one context to that of another, h's being one of them, and waits. */
+    dcsr_status (*hand)(dcsr_i_amg_hierarchy *h, void *to, const dcsr_context *to_context, const void *from,
+                        const dcsr_context *from_context, size_t bytes);
     /* Of a device: whether a caller's array is in its memory. */
     bool (*has)(const dcsr_i_amg_hierarchy *h, const void *array);
 
@@ -37,6 +40,9 @@ typedef struct dcsr_i_amg_engine {
     void (*fill_constants)(dcsr_i_amg_hierarchy *h, double *B, uint64_t rows, uint64_t block);
     dcsr_status (*strength)(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level,
                             double theta);
+    /* The strong entries of a divided level in columns of other devices, row by row: |a_ij| > theta |a_ii|. The list,
+     * in memory of the host, has rows counted from the part's first, columns of all, and a_ij / a_ii. */
+    dcsr_status (*list_outside)(dcsr_coo *list, dcsr_i_amg_hierarchy *h, const dcsr_i_amg_level *level);
     dcsr_status (*aggregate)(dcsr_i_amg_partition *parts, dcsr_i_amg_hierarchy *h,
                              const dcsr_i_amg_graph *graph);
     dcsr_status (*prolongator)(dcsr_i_amg_level *level, double *T, double *coarse, dcsr_i_amg_hierarchy *h,

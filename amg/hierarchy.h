@@ -272,6 +272,8 @@ double dcsr_i_amg_largest(int steps, double *alpha, double *beta, double bound);
 /* strength.c */
 dcsr_status dcsr_i_amg_strength(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level,
                                 double theta);
+/* Of a divided level: its entries in columns of other devices (amg_engine.h). */
+dcsr_status dcsr_i_amg_list_outside(dcsr_coo *list, dcsr_i_amg_hierarchy *h, const dcsr_i_amg_level *level);
 /* The strong neighbours of one node, from its rows alone; returns how many. `sum` is of as many zeros as there
  * are nodes, or NULL if these are single rows. */
 typedef struct dcsr_i_amg_measure {

@@ -188,3 +188,49 @@ dcsr_status dcsr_i_amg_strength(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarchy *h
     status = connect_all(graph, h, level, theta, dcsr_context_threads(h->context, A->nnz));
     return status || h->symmetric ? status : make_symmetric(graph, h);
 }
+
+/* ---- Across borders ---- */
+
+/* How many entries of row i are outside and strong; those are listed from place `at` on, unless list is NULL. */
+static uint64_t look_outside(dcsr_coo *list, const dcsr_i_amg_level *level, uint64_t i, uint64_t at)
+{
+    const dcsr_i_amg_rows *A = &level->A.rows;
+    const dcsr_i_amg_span row = dcsr_i_amg_span_of(A, i);
+    const double D = ((const double *)level->diagonal.data)[i], least = level->theta * fabs(D);
+    uint64_t count = 0;
+    for (uint64_t e = 0; e < row.count && D != 0; e++) {
+        if (row.columns[e] - A->first < A->rows || !(fabs(row.values[e]) > least)) continue;
+        if (list) {
+            list->row_indices[at + count] = i;
+            list->col_indices[at + count] = row.columns[e];
+            ((double *)list->values)[at + count] = row.values[e] / D;
+        }
+        count++;
+    }
+    return count;
+}
+
+dcsr_status dcsr_i_amg_list_outside(dcsr_coo *list, dcsr_i_amg_hierarchy *h, const dcsr_i_amg_level *level)
+{
+    const dcsr_i_amg_rows *A = &level->A.rows;
+    const int threads = dcsr_context_threads(h->context, A->nnz);
+    dcsr_i_amg_array places = {0};
+    uint64_t sum = 0;
+    DCSR_I_AMG_TRY(dcsr_i_amg_borrow(&places, h->pool, A->rows, sizeof(uint64_t)));
+    uint64_t *place = places.data;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (uint64_t i = 0; i < A->rows; i++) place[i] = look_outside(NULL, level, i, 0);
+    for (uint64_t i = 0; i < A->rows; i++) {
+        const uint64_t count = place[i];
+        place[i] = sum;
+        sum += count;
+    }
+    dcsr_status status =
+        sum ? dcsr_coo_allocate(list, h->context, DCSR_FP64, A->rows, A->cols, sum) : DCSR_OK;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (uint64_t i = 0; i < A->rows; i++)
+        if (!status && (i + 1 < A->rows ? place[i + 1] : sum) > place[i])
+            look_outside(list, level, i, place[i]);
+    dcsr_i_amg_give(&places, h->pool);
+    return status;
+}

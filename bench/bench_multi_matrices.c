@@ -3,7 +3,8 @@
  * others may touch its memory. `exchange` is the time of the device that spent most on getting what others have.
  *
  * As in bench_multi.c, K devices on the cpu have a K-th of the threads each: what is seen there is what being in parts
- * costs. The peer is dcsr on one device with the same threads, in the same run. */
+ * costs. The peer is dcsr on one device with the same threads, in the same run. Of the larger matrices, on GPUs,
+ * transposes and products alone are measured. */
 #include "bench/harness.h"
 #include "bench/inputs.h"
 #include <dcsr/convert.h>
@@ -119,15 +120,16 @@ static const struct {
     void (*run)(void *user);
 } operations[] = {{"make", make}, {"transpose", transpose}, {"mxm", square},           {"spmm", spmm},
                   {"sssp", sssp}, {"triangles", triangles}, {"components", components}};
-enum { OPERATIONS = sizeof operations / sizeof *operations };
+enum { OPERATIONS = sizeof operations / sizeof *operations, OF_LARGE = 3 };
 
 static void measure(bench *b, bench_table *table, const char *name, const dcsr_csr *csr, int count,
-                    double whole[OPERATIONS])
+                    int wanted, double whole[OPERATIONS])
 {
     char text[32] = "one";
     const double seconds = BENCH_SIZE(b, 0.02, 0.5);
-    input in = {.X = bench_vector(csr->rows * COLUMNS),
-                .Y = bench_alloc(csr->rows * COLUMNS, sizeof(double)),
+    const uint64_t numbers = wanted > OF_LARGE ? csr->rows * COLUMNS : 1;
+    input in = {.X = bench_vector(numbers),
+                .Y = bench_alloc(numbers, sizeof(double)),
                 .n = csr->rows,
                 .symmetric = !strncmp(name, "poisson", strlen("poisson")),
                 .csr = csr,
@@ -147,7 +149,7 @@ static void measure(bench *b, bench_table *table, const char *name, const dcsr_c
         BENCH_OK(dcsr_matrix_from_csr(&matrix, b->context, csr, NULL));
         BENCH_OK(dcsr_view_create(&in.view, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED));
     }
-    for (int k = 0; k < OPERATIONS; k++) {
+    for (int k = 0; k < wanted; k++) {
         /* On the cpu labels spread as far as a large grid is wide. */
         if (operations[k].run == components && !b->gpu && csr->rows > 100000) continue;
         in.bytes = in.exchange = 0;
@@ -172,11 +174,14 @@ int main(int argc, char **argv)
     bench_table *table = bench_table_begin(
         &b, "multi_matrices", "making A, transpose, A A, A X (32 columns), paths, components",
         "matrix operation devices | ms:%.2f times_one:%.2f mbytes:%.2f exchange:%.2f");
-    static const char *const quick[] = {"poisson2d5:60", "rmat:10,8"}, *const full[] = {"poisson2d5:700",
-                                                                                        "rmat:15,8"};
+    static const char *const quick[] = {"poisson2d5:60", "rmat:10,8", "poisson3d7:12", "poisson2d5:80"},
+                             *const full[] = {"poisson2d5:700", "rmat:15,8", "poisson3d7:208",
+                                              "poisson2d5:3000"};
+    enum { ALL = 4, SMALL = 2 };
     int most = b.threads;
     if (b.gpu) BENCH_OK(dcsr_device_get_count(DCSR_DEVICE_CUDA, &most));
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < (b.gpu ? ALL : SMALL); k++) {
+        const int wanted = k < SMALL ? OPERATIONS : OF_LARGE;
         const char *name = b.quick ? quick[k] : full[k];
         if (!bench_has_time(&b, name)) continue;
         bench_csr A = bench_csr_make(&b, name);
@@ -190,9 +195,9 @@ int main(int argc, char **argv)
                               .col_indices = A.columns,
                               .values = A.values};
         double whole[OPERATIONS];
-        measure(&b, table, name, &csr, 0, whole);
+        measure(&b, table, name, &csr, 0, wanted, whole);
         for (int count = 1; count <= most && count <= MOST; count *= 2)
-            measure(&b, table, name, &csr, count, whole);
+            measure(&b, table, name, &csr, count, wanted, whole);
         bench_csr_free(&A);
     }
     return bench_end(&b);

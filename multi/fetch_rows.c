@@ -140,7 +140,7 @@ dcsr_status dcsr_i_multi_fetch_rows(dcsr_matrix **fetched, dcsr_context *context
     dcsr_view_shape shape;
     *fetched = NULL;
     DCSR_TRY(dcsr_view_get_shape(view->part[0], &shape));
-    if (context->cuda && !options && dcsr_i_multi_goes_by_gpus(view))
+    if (context->cuda && !options && !wanted->list && dcsr_i_multi_goes_by_gpus(view))
         return fetch_on_gpus(fetched, context, view, wanted, NULL, mine, bytes);
     if (!f.wanted.list) f.wanted.n = f.wanted.end - f.wanted.begin;
     /* What a row holds more than once is combined, or kept, as where it comes from. */

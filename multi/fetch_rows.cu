@@ -1,19 +1,77 @@
-/* fetch_rows.cu: rows that come from other GPUs: their lengths, and their places behind one another. Bytes: adding
- * lengths reads 8 for each row of each matrix, and placing rows writes as many. */
-#include "dcsr/device/stream.cuh"
+/* fetch_rows.cu: rows that come from other GPUs: which, their lengths, and their places behind one another. Bytes:
+ * marking reads 4 for each entry, adding lengths 8 for each row of each matrix, and placing rows writes as many. */
+#include "dcsr/store/cuda/balanced_walk.cuh"
 #include "multi/fetch_rows_cuda.h"
 
-static __global__ void place_lengths(uint64_t *lengths, const uint64_t *offsets, const uint64_t *at,
+/* ---- Which rows are wanted ---- */
+
+DCSR_CUDA_INLINE uint32_t peek(const uint32_t *word)
+{
+#ifdef DCSR_SIMT
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+#else
+    return *(const volatile uint32_t *)word;
+#endif
+}
+
+/* Most bits are set already when they are looked at: reading them first spares atomics. */
+static __global__ void DCSR_CUDA_WALK_BOUNDS mark_columns(dcsr_i_cuda_walk walk, uint32_t *bits)
+{
+    dcsr_i_cuda_for_entries(
+        walk,
+        [&](const dcsr_i_cuda_entry &, const dcsr_i_cuda_source &source) {
+            return walk.rows.columns[source.place];
+        },
+        [&](const dcsr_i_cuda_entry &, uint32_t column) {
+            const uint32_t bit = 1u << (column & 31);
+            if (!(peek(&bits[column / 32]) & bit)) atomicOr(&bits[column / 32], bit);
+        });
+}
+
+void dcsr_i_cuda_fetch_mark(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
+                            uint32_t *bits)
+{
+    dcsr_i_cuda_launch_walk(stream, mark_columns, entries, walk->count, *walk, bits);
+}
+
+static __global__ void rank_bits(const uint32_t *bits, const uint64_t *before, dcsr_i_cuda_fetch_ranks ranks,
+                                 uint64_t *at)
+{
+    for (uint64_t i = dcsr_i_cuda_first(); i < ranks.count; i += dcsr_i_cuda_step()) {
+        const uint64_t of = ranks.of[i];
+        at[i] = before[of / 32] + (unsigned)__popc(bits[of / 32] & ((1u << (of & 31)) - 1));
+    }
+}
+
+void dcsr_i_cuda_fetch_rank(dcsr_i_cuda_stream *stream, const uint32_t *bits, const uint64_t *before,
+                            const dcsr_i_cuda_fetch_ranks *ranks, uint64_t *at)
+{
+    dcsr_i_cuda_launch(stream, rank_bits, ranks->count, bits, before, *ranks, at);
+}
+
+static __global__ void count_up(uint32_t *list, uint64_t n, uint32_t first)
+{
+    for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) list[i] = first + (uint32_t)i;
+}
+
+void dcsr_i_cuda_fetch_count_up(dcsr_i_cuda_stream *stream, uint32_t *list, uint64_t n, uint32_t first)
+{
+    if (n) dcsr_i_cuda_launch(stream, count_up, n, list, n, first);
+}
+
+/* ---- Lengths ---- */
+
+static __global__ void place_lengths(uint64_t *lengths, const uint64_t *offsets, const uint32_t *list,
                                      uint64_t first, uint64_t n)
 {
     for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step())
-        lengths[at ? at[i] : first + i] = offsets[i + 1] - offsets[i];
+        lengths[first + (list ? list[i] : i)] = offsets[i + 1] - offsets[i];
 }
 
 void dcsr_i_cuda_fetch_lengths(dcsr_i_cuda_stream *stream, uint64_t *lengths, const uint64_t *offsets,
-                               const uint64_t *at, uint64_t first, uint64_t n)
+                               const uint32_t *list, uint64_t first, uint64_t n)
 {
-    if (n) dcsr_i_cuda_launch(stream, place_lengths, n, lengths, offsets, at, first, n);
+    if (n) dcsr_i_cuda_launch(stream, place_lengths, n, lengths, offsets, list, first, n);
 }
 
 /* ---- For transposes ---- */

@@ -3,7 +3,7 @@
 #ifndef DCSR_FETCH_ROWS_CUDA_H
 #define DCSR_FETCH_ROWS_CUDA_H
 
-#include "dcsr/base/cuda.h"
+#include "dcsr/store/cuda/gather_cuda.h"
 #include <dcsr/multi.h>
 
 #ifdef __cplusplus
@@ -12,16 +12,37 @@ extern "C" {
 
 struct dcsr_i_wanted_rows;
 
-/* As dcsr_i_multi_fetch_rows(), to a context on a GPU, from parts on GPUs that show no entry more than once. */
+/* As dcsr_i_multi_fetch_rows(), to a context on a GPU, from parts on GPUs that show no entry more than once; all rows
+ * from wanted->begin to wanted->end, without a list. */
 dcsr_status dcsr_i_cuda_fetch_rows(dcsr_matrix **fetched, dcsr_context *context, dcsr_multi_view *view,
                                    const struct dcsr_i_wanted_rows *wanted,
                                    const dcsr_matrix_options *options, uint64_t mine, uint64_t *bytes);
+/* A view on device `mine` of rows begin to end - 1, counted from the first; if `of`, a view on that device, is not
+ * NULL, of all rows those alone that are columns of its entries, and the others empty. It shows no matrix, and is
+ * to be read and destroyed. Adds to *bytes what came from others. Memory: what it shows, and on the others what they
+ * give of it. */
+dcsr_status dcsr_i_cuda_fetch_view(dcsr_view **fetched, dcsr_multi_view *view, uint64_t begin, uint64_t end,
+                                   dcsr_view *of, uint64_t mine, uint64_t *bytes);
 /* How many entries are before each row of a part, and in all rows, to an array on the host. */
 dcsr_status dcsr_i_cuda_row_offsets(uint64_t *offsets, dcsr_view *part);
 
-/* fetch_rows.cu: lengths[at[i]], or lengths[first + i] where at is NULL, becomes the length of row i of n. */
+/* ---- fetch_rows.cu ---- */
+
+/* Sets a bit, of zeros, for each column that entries of the walk, so many at most, have. */
+void dcsr_i_cuda_fetch_mark(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
+                            uint32_t *bits);
+/* at[i] = how many bits are set before number of[i], which has a word; `before` counts those before each word. */
+typedef struct dcsr_i_cuda_fetch_ranks {
+    uint64_t count, of[DCSR_MAX_DEVICES + 1];
+} dcsr_i_cuda_fetch_ranks;
+void dcsr_i_cuda_fetch_rank(dcsr_i_cuda_stream *stream, const uint32_t *bits, const uint64_t *before,
+                            const dcsr_i_cuda_fetch_ranks *ranks, uint64_t *at);
+/* list[i] = first + i. */
+void dcsr_i_cuda_fetch_count_up(dcsr_i_cuda_stream *stream, uint32_t *list, uint64_t n, uint32_t first);
+/* lengths[first + list[i]], or lengths[first + i] where the list is NULL, becomes the length of row i of n; modulo
+ * 2^64. */
 void dcsr_i_cuda_fetch_lengths(dcsr_i_cuda_stream *stream, uint64_t *lengths, const uint64_t *offsets,
-                               const uint64_t *at, uint64_t first, uint64_t n);
+                               const uint32_t *list, uint64_t first, uint64_t n);
 
 /* ---- Transposes ---- */
 

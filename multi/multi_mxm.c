@@ -6,6 +6,7 @@
  *           the mask, or all
  *      C_k  = A_k B_k, with the mask's rows of the same numbers */
 #include "dcsr/view/view_data.h"
+#include "multi/fetch_rows_cuda.h"
 #include "multi/multi_data.h"
 #include "multi/multi_operation.h"
 #include <dcsr/mxm.h>
@@ -52,13 +53,24 @@ static dcsr_status find_touched(helpers *h, dcsr_view *view)
     return status;
 }
 
-/* A view of rows of a partitioned matrix that have been fetched. */
-static dcsr_status fetch_view(dcsr_view **view, dcsr_matrix **matrix, const multiplication *m,
-                              dcsr_multi_view *of, const dcsr_i_wanted_rows *wanted, uint64_t k,
-                              uint64_t *bytes)
+static dcsr_status (*const fetch_on_gpus)(dcsr_view **, dcsr_multi_view *, uint64_t, uint64_t, dcsr_view *,
+                                          uint64_t, uint64_t *) = DCSR_I_IN_CUDA(dcsr_i_cuda_fetch_view);
+
+/* A view on device k of rows of a partitioned matrix: with `of`, those that are columns of its entries. On the cpu,
+ * and where entries are kept more than once, it is one of a matrix. */
+static dcsr_status fetch_view(dcsr_view **view, helpers *h, dcsr_matrix **matrix, multiplication *m,
+                              dcsr_multi_view *from, dcsr_i_wanted_rows wanted, dcsr_view *of, uint64_t k)
 {
-    DCSR_TRY(
-        dcsr_i_multi_fetch_rows(matrix, dcsr_i_multi_context(m->A->devices, k), of, wanted, NULL, k, bytes));
+    uint64_t *bytes = &m->cost.bytes[k];
+    if (fetch_on_gpus && dcsr_i_multi_goes_by_gpus(from))
+        return fetch_on_gpus(view, from, wanted.begin, wanted.end, of, k, bytes);
+    if (of) {
+        DCSR_TRY(find_touched(h, of));
+        wanted.list = h->touched;
+        wanted.n = h->touched_count;
+    }
+    DCSR_TRY(dcsr_i_multi_fetch_rows(matrix, dcsr_i_multi_context(m->A->devices, k), from, &wanted, NULL, k,
+                                     bytes));
     return dcsr_view_create(view, *matrix, DCSR_LAYOUT_SEGMENTS, 0);
 }
 
@@ -67,17 +79,16 @@ static dcsr_status get_mask(helpers *h, multiplication *m, uint64_t k)
     const dcsr_i_wanted_rows mine = {.begin = m->A->rows->begin[k], .end = m->A->rows->begin[k + 1]};
     if (!m->mask) return DCSR_OK;
     if (dcsr_i_borders_equal(m->mask->rows, m->A->rows)) return dcsr_view_share(&h->mask, m->mask->part[k]);
-    return fetch_view(&h->mask, &h->mask_matrix, m, m->mask, &mine, k, &m->cost.bytes[k]);
+    return fetch_view(&h->mask, h, &h->mask_matrix, m, m->mask, mine, NULL, k);
 }
 
 static dcsr_status get_B(helpers *h, multiplication *m, uint64_t k)
 {
     const bool all = m->desc.transpose_b && (!h->mask || m->desc.mask_complement);
     if (m->A->rows->parts == 1) return dcsr_view_share(&h->B, m->B->part[0]);
-    if (!all) DCSR_TRY(find_touched(h, m->desc.transpose_b ? h->mask : m->A->part[k]));
-    const dcsr_i_wanted_rows wanted = {
-        .end = dcsr_i_borders_end(m->B->rows), .list = h->touched, .n = h->touched_count};
-    return fetch_view(&h->B, &h->B_matrix, m, m->B, &wanted, k, &m->cost.bytes[k]);
+    dcsr_view *of = all ? NULL : m->desc.transpose_b ? h->mask : m->A->part[k];
+    const dcsr_i_wanted_rows wanted = {.end = dcsr_i_borders_end(m->B->rows)};
+    return fetch_view(&h->B, h, &h->B_matrix, m, m->B, wanted, of, k);
 }
 
 static dcsr_status multiply(helpers *h, multiplication *m, uint64_t k)

@@ -5,18 +5,19 @@
  *      ---------------- meet: borders of B, from samples of the offsets ----------------
  *      ---------------- meet: where each T has the rows of each part of B --------------
  *      copy rows of T_0, T_1         copy rows of T_0, T_1           from GPU to GPU
- *      row by row behind one another: a part of B
+ *      row by row behind one another, right where they stay in a part of B
  *      ---------------- meet: nobody reads another's T any more ------------------------ */
 #include "dcsr/base/runtime.h"
 #include "dcsr/base/threads.h"
 #include "dcsr/device/prim_cuda.h"
+#include "dcsr/store/cuda/store_cuda.h"
+#include "dcsr/store/result.h"
 #include "dcsr/view/csc_cuda.h"
 #include "dcsr/view/view_data.h"
 #include "multi/fetch_cuda.h"
 #include "multi/fetch_rows_cuda.h"
 #include "multi/multi_data.h"
 #include "multi/multi_operation.h"
-#include <dcsr/convert.h>
 
 static const char doing[] = "multi_transpose";
 
@@ -120,65 +121,62 @@ static void find_shares(const transposing *t, member *m)
 
 /* ---- B ---- */
 
-/* What a device takes to make its part of B: of each T its rows, T after T, and where they go. */
+/* What a device takes to make its part of B, on a stream of its own: of each T its rows, T after T, and where they
+ * go. */
 typedef struct joining {
+    transposing *t;
+    uint64_t k;
+    dcsr_i_cuda_stream *stream;
     uint64_t rows, nnz;
     uint64_t *in_offsets, *to; /* rows + 1, and rows, of each T */
     uint32_t *in_columns;
     char *in_values;
     uint64_t *offsets;
-    uint32_t *columns;
-    char *values;
 } joining;
 
-static void *take(const member *m, uint64_t n, size_t size)
+static void *take(const joining *b, uint64_t n, size_t size)
 {
-    return dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, n, size);
+    return dcsr_i_cuda_alloc(b->stream, DCSR_I_SCRATCH, n, size);
 }
 
-static bool open_joining(joining *b, const transposing *t, const member *m)
+static bool open_joining(joining *b)
 {
-    return (b->in_offsets = take(m, t->parts * (b->rows + 1), sizeof *b->in_offsets)) &&
-           (b->to = take(m, t->parts * b->rows, sizeof *b->to)) &&
-           (b->in_columns = take(m, b->nnz, sizeof *b->in_columns)) &&
-           (b->in_values = take(m, b->nnz, t->size)) &&
-           (b->offsets = take(m, b->rows + 1, sizeof *b->offsets)) &&
-           (b->columns = take(m, b->nnz, sizeof *b->columns)) && (b->values = take(m, b->nnz, t->size));
+    const transposing *t = b->t;
+    return (b->in_offsets = take(b, t->parts * (b->rows + 1), sizeof *b->in_offsets)) &&
+           (b->to = take(b, t->parts * b->rows, sizeof *b->to)) &&
+           (b->in_columns = take(b, b->nnz, sizeof *b->in_columns)) &&
+           (b->in_values = take(b, b->nnz, t->size)) &&
+           (b->offsets = take(b, b->rows + 1, sizeof *b->offsets));
 }
 
-static void give(const member *m, void *block, uint64_t n, size_t size)
+static void close_joining(const joining *b)
 {
-    dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, block, n, size);
-}
-
-static void close_joining(const joining *b, const transposing *t, const member *m)
-{
-    give(m, b->in_offsets, t->parts * (b->rows + 1), sizeof *b->in_offsets);
-    give(m, b->to, t->parts * b->rows, sizeof *b->to);
-    give(m, b->in_columns, b->nnz, sizeof *b->in_columns);
-    give(m, b->in_values, b->nnz, t->size);
-    give(m, b->offsets, b->rows + 1, sizeof *b->offsets);
-    give(m, b->columns, b->nnz, sizeof *b->columns);
-    give(m, b->values, b->nnz, t->size);
+    const transposing *t = b->t;
+    dcsr_i_cuda_free(b->stream, DCSR_I_SCRATCH, b->in_offsets, t->parts * (b->rows + 1),
+                     sizeof *b->in_offsets);
+    dcsr_i_cuda_free(b->stream, DCSR_I_SCRATCH, b->to, t->parts * b->rows, sizeof *b->to);
+    dcsr_i_cuda_free(b->stream, DCSR_I_SCRATCH, b->in_columns, b->nnz, sizeof *b->in_columns);
+    dcsr_i_cuda_free(b->stream, DCSR_I_SCRATCH, b->in_values, b->nnz, t->size);
+    dcsr_i_cuda_free(b->stream, DCSR_I_SCRATCH, b->offsets, b->rows + 1, sizeof *b->offsets);
 }
 
 /* Beginning with the next device, so that all links are in use. Returns what came from others, in bytes. */
-static uint64_t copy_shares(const joining *b, const transposing *t, uint64_t k)
+static uint64_t copy_shares(const joining *b)
 {
-    const member *m = &t->member[k];
-    const uint64_t first_row = t->borders->begin[k];
+    const transposing *t = b->t;
+    const uint64_t k = b->k, first_row = t->borders->begin[k];
+    const dcsr_i_cuda_device *here = t->member[k].context->cuda;
     uint64_t base[DCSR_MAX_DEVICES + 1] = {0}, bytes = 0;
     for (uint64_t j = 0; j < t->parts; j++)
         base[j + 1] = base[j] + t->member[j].at[k + 1] - t->member[j].at[k];
     for (uint64_t i = 1; i <= t->parts; i++) {
         const uint64_t j = (k + i) % t->parts, n = base[j + 1] - base[j];
         const member *from = &t->member[j];
-        dcsr_i_cuda_copy_peer(m->stream, b->in_offsets + j * (b->rows + 1), m->context->cuda,
-                              from->offsets + first_row, from->context->cuda,
-                              (b->rows + 1) * sizeof *b->in_offsets);
-        dcsr_i_cuda_copy_peer(m->stream, b->in_columns + base[j], m->context->cuda,
-                              from->columns + from->at[k], from->context->cuda, n * sizeof *b->in_columns);
-        dcsr_i_cuda_copy_peer(m->stream, b->in_values + base[j] * t->size, m->context->cuda,
+        dcsr_i_cuda_copy_peer(b->stream, b->in_offsets + j * (b->rows + 1), here, from->offsets + first_row,
+                              from->context->cuda, (b->rows + 1) * sizeof *b->in_offsets);
+        dcsr_i_cuda_copy_peer(b->stream, b->in_columns + base[j], here, from->columns + from->at[k],
+                              from->context->cuda, n * sizeof *b->in_columns);
+        dcsr_i_cuda_copy_peer(b->stream, b->in_values + base[j] * t->size, here,
                               from->values + from->at[k] * t->size, from->context->cuda, n * t->size);
         if (j != k) bytes += n * (sizeof *b->in_columns + t->size);
     }
@@ -192,15 +190,15 @@ static void *from_place_0(void *array, uint64_t places, size_t size)
 }
 
 /* Rows of all T behind one another. */
-static dcsr_status join(const joining *b, const transposing *t, uint64_t k)
+static dcsr_status join(const joining *b, uint32_t *columns, char *values)
 {
-    const member *m = &t->member[k];
+    const transposing *t = b->t;
     uint64_t base = 0;
-    dcsr_i_cuda_add_lengths(m->stream, b->in_offsets, t->parts, b->rows, b->offsets);
-    DCSR_TRY(dcsr_i_cuda_scan_u64(m->stream, b->offsets, b->offsets, b->rows));
-    dcsr_i_cuda_place_shares(m->stream, b->in_offsets, t->parts, b->rows, b->offsets, b->to);
+    dcsr_i_cuda_add_lengths(b->stream, b->in_offsets, t->parts, b->rows, b->offsets);
+    DCSR_TRY(dcsr_i_cuda_scan_u64(b->stream, b->offsets, b->offsets, b->rows));
+    dcsr_i_cuda_place_shares(b->stream, b->in_offsets, t->parts, b->rows, b->offsets, b->to);
     for (uint64_t j = 0; j < t->parts; j++) {
-        const uint64_t first = t->member[j].at[k], n = t->member[j].at[k + 1] - first,
+        const uint64_t first = t->member[j].at[b->k], n = t->member[j].at[b->k + 1] - first,
                        *offsets = b->in_offsets + j * (b->rows + 1);
         const dcsr_i_cuda_rows rows = {
             .rows = b->rows,
@@ -212,40 +210,56 @@ static dcsr_status join(const joining *b, const transposing *t, uint64_t k)
             .columns = from_place_0(b->in_columns + base, first, sizeof *b->in_columns),
             .values = t->size ? from_place_0(b->in_values + base * t->size, first, t->size) : NULL};
         const dcsr_i_cuda_walk walk = {rows, NULL, b->rows, offsets};
-        if (n)
-            dcsr_i_cuda_gather(m->stream, &walk, n, b->to + j * b->rows, b->columns,
-                               t->size ? b->values : NULL);
+        if (n) dcsr_i_cuda_gather(b->stream, &walk, n, b->to + j * b->rows, columns, values);
         base += n;
     }
-    return dcsr_i_cuda_wait(m->stream, doing);
+    return DCSR_OK;
+}
+
+/* Right where they stay. */
+static dcsr_status join_rows(dcsr_i_cuda_sink *sink, joining *b)
+{
+    const dcsr_matrix *B = sink->matrix;
+    const transposing *t = b->t;
+    const uint64_t began = dcsr_i_nanoseconds();
+    uint64_t first;
+    DCSR_TRY(dcsr_i_cuda_sink_room(sink, b->nnz, &first));
+    if (!open_joining(b)) return DCSR_ERROR_OUT_OF_MEMORY;
+    t->cost->bytes[b->k] += copy_shares(b);
+    DCSR_TRY(dcsr_i_cuda_wait(b->stream, doing));
+    t->cost->waited[b->k] = dcsr_i_nanoseconds() - began;
+    DCSR_TRY(join(b, B->arena.columns + first, t->size ? B->arena.values + first * t->size : NULL));
+    dcsr_i_cuda_split_offsets(b->stream, b->offsets, b->rows, first, sink->begin, sink->length);
+    sink->stored = b->nnz;
+    sink->contiguous = true;
+    return DCSR_OK;
+}
+
+static dcsr_status produce(dcsr_i_cuda_sink *sink, void *user)
+{
+    joining *b = user;
+    b->stream = sink->stream;
+    sink->ascending = true; /* columns of one T after those of another */
+    if (!b->nnz) return DCSR_OK;
+    const dcsr_status status = join_rows(sink, b);
+    close_joining(b);
+    return status;
+}
+
+static dcsr_status join_in_turn(dcsr_matrix *B, void *user)
+{
+    dcsr_i_cuda_enter(B->cuda->stream);
+    const dcsr_status status = dcsr_i_cuda_replace_rows(B, produce, user);
+    dcsr_i_cuda_leave(B->cuda->stream);
+    return status;
 }
 
 static dcsr_status make_part(transposing *t, uint64_t k)
 {
-    const member *m = &t->member[k];
-    const uint64_t began = dcsr_i_nanoseconds();
-    joining b = {.rows = t->borders->begin[k + 1] - t->borders->begin[k]};
+    joining b = {.t = t, .k = k, .rows = t->borders->begin[k + 1] - t->borders->begin[k]};
     for (uint64_t j = 0; j < t->parts; j++) b.nnz += t->member[j].at[k + 1] - t->member[j].at[k];
-    dcsr_status status = open_joining(&b, t, m) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
-    if (status == DCSR_OK) {
-        t->cost->bytes[k] += copy_shares(&b, t, k);
-        status = dcsr_i_cuda_wait(m->stream, doing);
-        t->cost->waited[k] = dcsr_i_nanoseconds() - began;
-    }
-    if (status == DCSR_OK) status = join(&b, t, k);
-    const dcsr_csr csr = {.rows = b.rows,
-                          .cols = t->rows,
-                          .nnz = b.nnz,
-                          .type = t->type,
-                          .offsets = b.offsets,
-                          .col_indices = b.columns,
-                          .values = t->size ? b.values : NULL};
-    if (status == DCSR_OK)
-        status =
-            dcsr_matrix_from_csr_device(&t->part[k], m->context, &csr, dcsr_i_cuda_handle(m->stream), NULL);
-    close_joining(&b, t, m);
-    dcsr_status waited = dcsr_i_cuda_wait(m->stream, doing);
-    return status == DCSR_OK ? waited : status;
+    DCSR_TRY(dcsr_matrix_create(&t->part[k], t->member[k].context, t->type, b.rows, t->rows, NULL));
+    return dcsr_i_result_turn(t->part[k], doing, join_in_turn, &b);
 }
 
 /* ---- The whole ---- */
@@ -254,9 +268,9 @@ static void close_member(const transposing *t, member *m)
 {
     if (!m->stream) return;
     dcsr_i_free(m->context, DCSR_I_SCRATCH, m->samples, t->samples, sizeof *m->samples);
-    give(m, m->values, m->stored, t->size);
-    give(m, m->columns, m->stored, sizeof *m->columns);
-    give(m, m->offsets, t->cols + 1, sizeof *m->offsets);
+    dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, m->values, m->stored, t->size);
+    dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, m->columns, m->stored, sizeof *m->columns);
+    dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, m->offsets, t->cols + 1, sizeof *m->offsets);
     dcsr_i_cuda_wait(m->stream, doing);
     dcsr_i_stream_return(m->context, m->stream);
 }

@@ -73,6 +73,13 @@ static dcsr_status get(dcsr_i_amg_hierarchy *h, void *to, const void *from, size
     return wait(h);
 }
 
+static dcsr_status hand(dcsr_i_amg_hierarchy *h, void *to, const dcsr_context *to_context, const void *from,
+                        const dcsr_context *from_context, size_t bytes)
+{
+    dcsr_i_cuda_copy_peer(h->stream, to, to_context->cuda, from, from_context->cuda, bytes);
+    return wait(h);
+}
+
 static bool has(const dcsr_i_amg_hierarchy *h, const void *array)
 {
     dcsr_i_cuda_memory_kind where = dcsr_i_cuda_where(h->context->cuda, array);
@@ -361,10 +368,12 @@ const dcsr_i_amg_engine dcsr_i_amg_cuda = {.on_device = true,
                                            .take_sums = take_sums,
                                            .put = put,
                                            .get = get,
+                                           .hand = hand,
                                            .has = has,
                                            .read_diagonal = read_diagonal,
                                            .fill_constants = fill_constants,
                                            .strength = dcsr_i_amg_cuda_strength,
+                                           .list_outside = dcsr_i_amg_cuda_list_outside,
                                            .aggregate = dcsr_i_amg_cuda_aggregate,
                                            .prolongator = dcsr_i_amg_cuda_prolongator,
                                            .follow = dcsr_i_amg_cuda_follow_rows,

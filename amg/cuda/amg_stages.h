@@ -8,6 +8,8 @@
 
 dcsr_status dcsr_i_amg_cuda_strength(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarchy *h,
                                      dcsr_i_amg_level *level, double theta);
+dcsr_status dcsr_i_amg_cuda_list_outside(dcsr_coo *list, dcsr_i_amg_hierarchy *h,
+                                         const dcsr_i_amg_level *level);
 dcsr_status dcsr_i_amg_cuda_aggregate(dcsr_i_amg_partition *parts, dcsr_i_amg_hierarchy *h,
                                       const dcsr_i_amg_graph *graph);
 dcsr_status dcsr_i_amg_cuda_prolongator(dcsr_i_amg_level *level, double *T, double *coarse,

@@ -40,6 +40,18 @@ void dcsr_i_amg_cuda_list_edges(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cud
 void dcsr_i_amg_cuda_join_edges(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_graph *graph,
                                 const uint64_t *keys);
 
+/* How many entries of each row are in columns of other devices and strong by its diagonal; and these, where those of
+ * row i begin at begin[i]: rows, columns, and values over the diagonal. */
+void dcsr_i_amg_cuda_count_outside(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_rows *A,
+                                   const double *diagonal, double theta, uint32_t *counts);
+typedef struct dcsr_i_amg_cuda_outside {
+    const uint64_t *begin;
+    uint64_t *rows, *columns;
+    double *ratios;
+} dcsr_i_amg_cuda_outside;
+void dcsr_i_amg_cuda_fill_outside(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_rows *A,
+                                  const double *diagonal, double theta, const dcsr_i_amg_cuda_outside *to);
+
 /* ---- aggregate.cu ---- */
 
 /* What is known of nodes: dcsr_i_amg_aggregate() says what the keys are. */

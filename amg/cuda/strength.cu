@@ -27,6 +27,55 @@ void dcsr_i_amg_cuda_connect_rows(dcsr_i_cuda_stream *stream, const dcsr_i_amg_c
     dcsr_i_cuda_launch(stream, connect_rows, graph->count, *graph, *A, diagonal, theta2);
 }
 
+/* ---- Across borders ---- */
+
+/* Calls visit(e) for the entries of row i that are outside, and strong. */
+template <class Visit>
+DCSR_CUDA_INLINE void for_outside(const level_rows &A, const double *diagonal, double theta, uint64_t i,
+                                  Visit visit)
+{
+    const double least = theta * fabs(diagonal[i]);
+    for (uint64_t e = A.begin[i]; e < A.end[i]; e++)
+        if (A.columns[e] - A.first >= A.rows && fabs(A.values[e]) > least) visit(e);
+}
+
+static __global__ void count_outside(level_rows A, const double *diagonal, double theta, uint32_t *counts)
+{
+    for (uint64_t i = dcsr_i_cuda_first(); i < A.rows; i += dcsr_i_cuda_step()) {
+        uint32_t count = 0;
+        if (diagonal[i] != 0) for_outside(A, diagonal, theta, i, [&](uint64_t) { count++; });
+        counts[i] = count;
+    }
+}
+
+void dcsr_i_amg_cuda_count_outside(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_rows *A,
+                                   const double *diagonal, double theta, uint32_t *counts)
+{
+    dcsr_i_cuda_launch(stream, count_outside, A->rows, *A, diagonal, theta, counts);
+}
+
+static __global__ void fill_outside(level_rows A, const double *diagonal, double theta,
+                                    dcsr_i_amg_cuda_outside to)
+{
+    for (uint64_t i = dcsr_i_cuda_first(); i < A.rows; i += dcsr_i_cuda_step()) {
+        uint64_t at = to.begin[i];
+        if (to.begin[i + 1] == at) continue;
+        for_outside(A, diagonal, theta, i, [&](uint64_t e) {
+            to.rows[at] = i;
+            to.columns[at] = A.columns[e];
+            to.ratios[at++] = A.values[e] / diagonal[i];
+        });
+    }
+}
+
+void dcsr_i_amg_cuda_fill_outside(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_rows *A,
+                                  const double *diagonal, double theta, const dcsr_i_amg_cuda_outside *to)
+{
+    dcsr_i_cuda_launch(stream, fill_outside, A->rows, *A, diagonal, theta, *to);
+}
+
+/* ---- Nodes of several rows ---- */
+
 static __global__ void read_blocks(level_rows A, uint64_t block, uint64_t nodes, double *norm,
                                    uint64_t *begin)
 {

@@ -4,107 +4,45 @@
  *
  *      P = P_own + S T      s_ij = - omega / rho a_ij / a_ii      s_ii = - (the sum of these)
  *
- * for the rows i that have some, a border of the part; T of all devices. This is a product of partitioned matrices with
- * few entries, S T =: P_across, and R_across is its transpose. They are applied by dcsr_multi_spmv(), which brings what
- * lies across the border; and they are small, so that they are made on the host. */
+ * for the rows i that have some, a border of the part. A row of T has one entry, in the column of its aggregate. So
+ * each device lists these entries, lends the rows of T that they look at, its own and others', and makes its rows of
+ * S T =: P_across, the transpose of which is R_across. They are applied by dcsr_multi_spmv(), which brings what lies
+ * across the border; and they are small, so that they are made on the host. */
 #include "amg/multi/levels.h"
 #include <dcsr/convert.h>
 #include <dcsr/matrix_add.h>
 #include <dcsr/mxm.h>
-#include <dcsr/select.h>
-#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const dcsr_matrix_options sum_up = {.policy = DCSR_POLICY_SUM};
 
-/* ---- S ---- */
-
-/* Entries of the part in columns of other devices, those before its own and those behind: two lists. */
-static dcsr_status list_entries(dcsr_coo list[2], const dcsr_i_divided *d, int number, uint64_t k)
-{
-    const uint64_t *border = d->border[number];
-    const dcsr_index_op *op[] = {dcsr_index_op_of(DCSR_INDEX_COL_LE, DCSR_FP64),
-                                 dcsr_index_op_of(DCSR_INDEX_COL_GT, DCSR_FP64)};
-    const int64_t last[] = {(int64_t)border[k] - 1, (int64_t)border[k + 1] - 1};
-    dcsr_view *part;
-    DCSR_I_AMG_TRY(dcsr_multi_view_get_part(d->level[number].A, k, &part));
-    for (int side = 0; side < 2; side++) {
-        dcsr_matrix *picked = NULL;
-        dcsr_view *view = NULL;
-        dcsr_status status = dcsr_matrix_create(&picked, d->own[k]->context, DCSR_FP64,
-                                                border[k + 1] - border[k], border[d->parts], NULL);
-        if (!status) status = dcsr_matrix_select(picked, NULL, NULL, op[side], part, &last[side], NULL);
-        if (!status) status = dcsr_view_create(&view, picked, DCSR_LAYOUT_SEGMENTS, 0);
-        if (!status) status = dcsr_view_to_coo(&list[side], view);
-        dcsr_view_destroy(view);
-        dcsr_matrix_destroy(picked);
-        DCSR_I_AMG_TRY(status);
-    }
-    return DCSR_OK;
-}
-
-/* The terms of S for a list of strong entries: two for each. a_ii stands for a_jj, which is on the other device. */
-static uint64_t make_terms(dcsr_coo *S, uint64_t used, const dcsr_coo *list, const double *diagonal,
-                           uint64_t first, double theta, double factor)
-{
-    const double *values = list->values;
-    double *to = S->values;
-    for (uint64_t e = 0; e < list->nnz; e++) {
-        const uint64_t i = list->row_indices[e];
-        const double a = values[e], D = diagonal[i];
-        if (D == 0 || !(fabs(a) > theta * fabs(D))) continue;
-        for (int own = 0; own < 2; own++) {
-            S->row_indices[used] = i;
-            S->col_indices[used] = own ? first + i : list->col_indices[e];
-            to[used++] = (own ? factor : -factor) * a / D;
-        }
-    }
-    return used;
-}
-
-dcsr_status dcsr_i_across_part(dcsr_matrix **S, dcsr_i_divided *d, int number, uint64_t k, uint64_t *count)
-{
-    dcsr_i_amg_hierarchy *own = d->own[k];
-    const dcsr_i_amg_level *level = &own->level[number];
-    const uint64_t rows = dcsr_i_divided_rows(d, number, k), all = dcsr_i_divided_all(d, number);
-    const double factor = own->options.omega / d->level[number].told.rho;
-    dcsr_coo list[2] = {{0}, {0}}, terms = {0};
-    dcsr_i_amg_array diagonal = {0};
-    *count = 0;
-    DCSR_I_AMG_TRY(dcsr_matrix_create(S, own->context, DCSR_FP64, rows, all, &sum_up));
-    if (!rows || factor == 0) return DCSR_OK;
-    dcsr_status status = list_entries(list, d, number, k);
-    const uint64_t most = 2 * (list[0].nnz + list[1].nnz);
-    if (!status && most) status = dcsr_coo_allocate(&terms, own->context, DCSR_FP64, rows, all, most);
-    if (!status && most) status = dcsr_i_amg_take(&diagonal, own->context, rows, sizeof(double));
-    if (!status && most)
-        status = own->engine->get(own, diagonal.data, level->diagonal.data, rows * sizeof(double));
-    for (int side = 0; side < 2 && !status && most; side++)
-        *count = make_terms(&terms, *count, &list[side], diagonal.data, d->border[number][k], level->theta,
-                            factor);
-    if (!status && *count)
-        status = dcsr_matrix_insert(*S, *count, terms.row_indices, terms.col_indices, terms.values, NULL);
-    if (!status) status = dcsr_matrix_wait(*S);
-    dcsr_i_amg_drop(&diagonal, own->context);
-    dcsr_coo_free(&terms);
-    dcsr_coo_free(&list[0]);
-    dcsr_coo_free(&list[1]);
-    return status;
-}
-
-/* ---- P and R ---- */
+/* Rows begin to end - 1 of all, of one device: their aggregates, by its numbers, and values of T. Those that are looked
+ * at are mostly near its first and near its last row, so each half of the part has a range of its own. */
+typedef struct lent {
+    uint64_t begin, end;
+    dcsr_i_amg_array aggregate, T;
+} lent;
+enum { HALVES = 2 };
 
 /* What devices do at once; matrices of all and of each. */
-typedef struct work {
+typedef struct work work;
+typedef dcsr_status stage(work *w, dcsr_i_amg_hierarchy *own, uint64_t k);
+struct work {
     const dcsr_i_divided *d;
     int number;
     bool transposed;
+    stage *run;
+    dcsr_coo outside[DCSR_MAX_DEVICES]; /* the entries that are strong after all, row by row */
+    const double *const *T;
+    lent lent[DCSR_MAX_DEVICES][HALVES];
     dcsr_coo list[DCSR_MAX_DEVICES]; /* the entries of P_across, as the devices have them */
     dcsr_multi_view *view;           /* of what is read */
     dcsr_matrix *const *to;          /* what is added to */
     dcsr_matrix *part[DCSR_MAX_DEVICES];
     char said[512]; /* of the first failure: giving back what there is may fail with others */
-} work;
+};
 
 static dcsr_status note(work *w, dcsr_status status)
 {
@@ -118,22 +56,174 @@ static dcsr_status tell(const work *w, dcsr_status status)
     return status && *w->said ? dcsr_thread_fail(status, "%s", w->said) : status;
 }
 
-/* The device's entries of a product. */
-static dcsr_status list_part(void *user, uint64_t k)
+static dcsr_status run_stage(void *user, uint64_t k)
 {
     work *w = user;
-    dcsr_view *part;
-    DCSR_I_AMG_TRY(dcsr_multi_view_get_part(w->view, k, &part));
-    return dcsr_view_to_coo(&w->list[k], part);
+    dcsr_i_amg_hierarchy *own = w->d->own[k];
+    DCSR_I_AMG_TRY(own->engine->open(own));
+    dcsr_status status = w->run(w, own, k), closed = own->engine->close(own, "multi amg setup");
+    return status ? status : closed;
 }
 
-static dcsr_status list_product(work *w, dcsr_multi_matrix *product)
+static dcsr_status on_all(work *w, stage *run)
 {
-    DCSR_I_AMG_TRY(dcsr_multi_view_create(&w->view, product, DCSR_LAYOUT_SEGMENTS, 0));
-    dcsr_status status = note(w, dcsr_multi_run(w->d->devices, list_part, w));
-    dcsr_multi_view_destroy(w->view);
-    return status;
+    w->run = run;
+    return note(w, dcsr_multi_run(w->d->devices, run_stage, w));
 }
+
+/* ---- The entries, and rows of T ---- */
+
+static dcsr_status list_part(work *w, dcsr_i_amg_hierarchy *own, uint64_t k)
+{
+    if (!dcsr_i_divided_rows(w->d, w->number, k)) return DCSR_OK;
+    return own->engine->list_outside(&w->outside[k], own, &own->level[w->number]);
+}
+
+/* The half that row i of part k is in. */
+static int half_of(const work *w, uint64_t k, uint64_t i)
+{
+    const uint64_t *border = w->d->border[w->number];
+    return i - border[k] >= (border[k + 1] - border[k]) / 2;
+}
+
+/* The first and the last row of either half of the part that any entry is of, or looks at. */
+static void find_lent(work *w, uint64_t k)
+{
+    const uint64_t *border = w->d->border[w->number];
+    for (int half = 0; half < HALVES; half++) w->lent[k][half] = (lent){.begin = UINT64_MAX};
+    for (uint64_t j = 0; j < w->d->parts; j++) {
+        const dcsr_coo *list = &w->outside[j];
+        for (uint64_t e = 0; e < list->nnz; e++) {
+            const uint64_t row = j == k ? border[k] + list->row_indices[e] : list->col_indices[e];
+            if (row < border[k] || row >= border[k + 1]) continue;
+            lent *l = &w->lent[k][half_of(w, k, row)];
+            if (row < l->begin) l->begin = row;
+            if (row >= l->end) l->end = row + 1;
+        }
+    }
+}
+
+static dcsr_status lend_rows(lent *l, const work *w, dcsr_i_amg_hierarchy *own, uint64_t k)
+{
+    if (l->begin >= l->end) return DCSR_OK;
+    const uint64_t n = l->end - l->begin, skipped = l->begin - w->d->border[w->number][k];
+    const uint32_t *aggregate = own->level[w->number].aggregate.data;
+    DCSR_I_AMG_TRY(dcsr_i_amg_take(&l->aggregate, own->context, n, sizeof *aggregate));
+    DCSR_I_AMG_TRY(dcsr_i_amg_take(&l->T, own->context, n, sizeof(double)));
+    DCSR_I_AMG_TRY(own->engine->get(own, l->aggregate.data, aggregate + skipped, n * sizeof *aggregate));
+    return own->engine->get(own, l->T.data, w->T[k] + skipped, n * sizeof(double));
+}
+
+static dcsr_status lend_part(work *w, dcsr_i_amg_hierarchy *own, uint64_t k)
+{
+    if (!w->T[k]) return DCSR_OK;
+    find_lent(w, k);
+    for (int half = 0; half < HALVES; half++) DCSR_I_AMG_TRY(lend_rows(&w->lent[k][half], w, own, k));
+    return DCSR_OK;
+}
+
+/* ---- P_across ---- */
+
+/* A term of a row, by its column of all; equal ones stay in their order. */
+typedef struct term {
+    uint64_t column, order;
+    double value;
+} term;
+
+static int compare_terms(const void *a, const void *b)
+{
+    const term *s = a, *t = b;
+    if (s->column != t->column) return s->column < t->column ? -1 : 1;
+    return s->order < t->order ? -1 : 1;
+}
+
+/* Rows are short, but for hubs. */
+static void sort_terms(term *terms, uint64_t count)
+{
+    enum { SHORT = 32 };
+    if (count > SHORT) {
+        qsort(terms, count, sizeof *terms, compare_terms);
+        return;
+    }
+    for (uint64_t t = 1; t < count; t++) {
+        const term one = terms[t];
+        uint64_t at = t;
+        for (; at && compare_terms(&terms[at - 1], &one) > 0; at--) terms[at] = terms[at - 1];
+        terms[at] = one;
+    }
+}
+
+/* Adds s times row i of T, of part k, unless that is empty. */
+static uint64_t add_term(term *terms, uint64_t count, const work *w, uint64_t k, uint64_t i, double s)
+{
+    const lent *l = &w->lent[k][half_of(w, k, i)];
+    if (!l->T.data) return count;
+    const uint32_t aggregate = ((const uint32_t *)l->aggregate.data)[i - l->begin];
+    if (aggregate == DCSR_I_AMG_NO_AGGREGATE) return count;
+    terms[count] = (term){w->d->border[w->number + 1][k] + aggregate, count,
+                          s * ((const double *)l->T.data)[i - l->begin]};
+    return count + 1;
+}
+
+static uint64_t owner_of(const uint64_t *border, uint64_t row)
+{
+    uint64_t k = 0;
+    while (border[k + 1] <= row) k++;
+    return k;
+}
+
+/* The row of S T whose entries of A are [first, end) of the list, into P; returns how many entries P has then. */
+static uint64_t make_row(dcsr_coo *P, uint64_t used, const work *w, uint64_t k, uint64_t first, uint64_t end,
+                         term *terms)
+{
+    const dcsr_coo *list = &w->outside[k];
+    const uint64_t *border = w->d->border[w->number], row = list->row_indices[first];
+    const double *ratio = list->values,
+                 factor = w->d->own[k]->options.omega / w->d->level[w->number].told.rho;
+    double own = 0, *values = P->values;
+    uint64_t count = 0;
+    for (uint64_t e = first; e < end; e++) {
+        const uint64_t j = list->col_indices[e];
+        count = add_term(terms, count, w, owner_of(border, j), j, -factor * ratio[e]);
+        own += factor * ratio[e];
+    }
+    count = add_term(terms, count, w, k, border[k] + row, own);
+    sort_terms(terms, count);
+    for (uint64_t t = 0; t < count; t++) {
+        if (t && terms[t].column == terms[t - 1].column) {
+            values[used - 1] += terms[t].value;
+            continue;
+        }
+        P->row_indices[used] = row;
+        P->col_indices[used] = terms[t].column;
+        values[used++] = terms[t].value;
+    }
+    return used;
+}
+
+static dcsr_status multiply_part(work *w, dcsr_i_amg_hierarchy *own, uint64_t k)
+{
+    const dcsr_coo *list = &w->outside[k];
+    dcsr_coo *P = &w->list[k];
+    dcsr_i_amg_array terms = {0};
+    uint64_t used = 0, most = 0, rows = 0;
+    for (uint64_t e = 0, end; e < list->nnz; e = end, rows++) {
+        for (end = e; end < list->nnz && list->row_indices[end] == list->row_indices[e];) end++;
+        if (end - e > most) most = end - e;
+    }
+    if (!rows || own->options.omega == 0) return DCSR_OK;
+    DCSR_I_AMG_TRY(dcsr_coo_allocate(P, own->context, DCSR_FP64, dcsr_i_divided_rows(w->d, w->number, k),
+                                     dcsr_i_divided_all(w->d, w->number + 1), list->nnz + rows));
+    DCSR_I_AMG_TRY(dcsr_i_amg_take(&terms, own->context, most + 1, sizeof(term)));
+    for (uint64_t e = 0, end; e < list->nnz; e = end) {
+        for (end = e; end < list->nnz && list->row_indices[end] == list->row_indices[e];) end++;
+        used = make_row(P, used, w, k, e, end, terms.data);
+    }
+    dcsr_i_amg_drop(&terms, own->context);
+    return dcsr_coo_resize(P, used);
+}
+
+/* ---- P and R ---- */
 
 /* Rows of the transpose: of all entries, those in the columns of part k. */
 static dcsr_status insert_transposed(dcsr_matrix *R, const dcsr_coo *list, const dcsr_i_divided *d,
@@ -199,29 +289,32 @@ static dcsr_status make_across(dcsr_i_across *to, work *w, bool transposed)
     return status ? status : dcsr_multi_view_create(&to->view, to->matrix, DCSR_LAYOUT_SEGMENTS, 0);
 }
 
-dcsr_status dcsr_i_across_make(dcsr_i_divided *d, int number, dcsr_multi_matrix *S, dcsr_multi_matrix *T,
-                               dcsr_matrix *const *P)
+static dcsr_status add_across(work *w, dcsr_i_divided_level *level)
 {
-    dcsr_i_divided_level *level = &d->level[number];
-    dcsr_multi_view *left = NULL, *right = NULL;
-    dcsr_multi_matrix *product = NULL;
-    work w = {.d = d, .number = number, .to = P};
-    dcsr_status status = dcsr_multi_view_create(&left, S, DCSR_LAYOUT_SEGMENTS, 0);
-    if (!status) status = dcsr_multi_view_create(&right, T, DCSR_LAYOUT_SEGMENTS, 0);
-    if (!status)
-        status =
-            note(&w, dcsr_multi_mxm(&product, DCSR_FP64, NULL, dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64),
-                                    left, right, &(dcsr_desc){.deterministic = true}, NULL));
-    dcsr_multi_view_destroy(left);
-    dcsr_multi_view_destroy(right);
-    if (!status) status = list_product(&w, product);
-    dcsr_multi_matrix_destroy(product);
-    if (!status) status = make_across(&level->P, &w, false);
-    if (!status) status = make_across(&level->R, &w, true);
-    if (!status) status = note(&w, dcsr_multi_run(d->devices, insert_part, &w));
-    if (!status) status = dcsr_multi_vector_create(&level->y, level->R.view, DCSR_FP64, false);
-    if (!status) status = dcsr_multi_vector_fill(level->y, &(double){0});
-    for (uint64_t k = 0; k < d->parts; k++) dcsr_coo_free(&w.list[k]);
+    DCSR_I_AMG_TRY(make_across(&level->P, w, false));
+    DCSR_I_AMG_TRY(make_across(&level->R, w, true));
+    DCSR_I_AMG_TRY(note(w, dcsr_multi_run(w->d->devices, insert_part, w)));
+    DCSR_I_AMG_TRY(dcsr_multi_vector_create(&level->y, level->R.view, DCSR_FP64, false));
+    return dcsr_multi_vector_fill(level->y, &(double){0});
+}
+
+dcsr_status dcsr_i_across_make(dcsr_i_divided *d, int number, const double *const *T, dcsr_matrix *const *P)
+{
+    uint64_t entries = 0;
+    work w = {.d = d, .number = number, .T = T, .to = P};
+    dcsr_status status = on_all(&w, list_part);
+    if (!status) status = on_all(&w, lend_part);
+    if (!status) status = on_all(&w, multiply_part);
+    for (uint64_t k = 0; k < d->parts; k++) entries += w.list[k].nnz;
+    if (!status && entries) status = add_across(&w, &d->level[number]);
+    for (uint64_t k = 0; k < d->parts; k++) {
+        dcsr_coo_free(&w.list[k]);
+        dcsr_coo_free(&w.outside[k]);
+        for (int half = 0; half < HALVES; half++) {
+            dcsr_i_amg_drop(&w.lent[k][half].T, d->own[k]->context);
+            dcsr_i_amg_drop(&w.lent[k][half].aggregate, d->own[k]->context);
+        }
+    }
     return tell(&w, status);
 }
 

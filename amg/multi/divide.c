@@ -24,10 +24,9 @@ typedef struct share {
     dcsr_i_amg_array B, coarse; /* near-nullspace vectors of this level and of the next */
     dcsr_i_amg_graph graph;
     dcsr_i_amg_partition parts;
-    bool kept;                        /* the aggregates are those of `like` */
-    bool orthonormal;                 /* B has become T */
-    dcsr_matrix *P, *T, *S, *product; /* P and T with columns of all devices */
-    uint64_t terms;                   /* of S */
+    bool kept;                /* the aggregates are those of `like` */
+    dcsr_i_amg_array T;       /* rows of it: what B has become */
+    dcsr_matrix *P, *product; /* P with columns of all devices */
 } share;
 
 typedef struct making making;
@@ -258,54 +257,43 @@ static dcsr_status begin_vectors(making *m, dcsr_i_amg_hierarchy *own, uint64_t 
     return s->coarse.data ? DCSR_OK : own->engine->take(&s->coarse, own, s->parts.count, sizeof(double));
 }
 
-/* T, as the P that is not smoothed; B becomes its rows. */
-static dcsr_status tentative_part(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
-{
-    share *s = &m->share[k];
-    dcsr_i_amg_level *level = &own->level[m->number];
-    const double omega = own->options.omega;
-    if (s->parts.count) {
-        DCSR_I_AMG_TRY(begin_vectors(m, own, k));
-        own->options.omega = 0;
-        dcsr_status status =
-            own->engine->prolongator(level, s->B.data, s->coarse.data, own, &s->graph, &s->parts, 1);
-        own->options.omega = omega;
-        DCSR_I_AMG_TRY(status);
-        s->orthonormal = true;
-    }
-    DCSR_I_AMG_TRY(spread(&s->T, m, own, k));
-    hide(&level->P);
-    dcsr_i_amg_matrix_free(&level->P, own);
-    level->P = (dcsr_i_amg_matrix){0};
-    return dcsr_i_across_part(&s->S, m->d, m->number, k, &s->terms);
-}
-
 static dcsr_status prolong_part(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
 {
     share *s = &m->share[k];
     dcsr_i_amg_level *level = &own->level[m->number];
-    dcsr_i_amg_array lengths = {0}; /* of T's columns: 1, where T is there already */
     const double start = dcsr_i_amg_now();
     dcsr_status status = DCSR_OK;
     if (s->parts.count) {
         DCSR_I_AMG_TRY(begin_vectors(m, own, k));
-        status = own->engine->take(&lengths, own, s->parts.count, sizeof(double));
-        if (!status)
-            status =
-                own->engine->prolongator(level, s->B.data, s->orthonormal ? lengths.data : s->coarse.data,
-                                         own, &s->graph, &s->parts, 1);
-        own->engine->drop(&lengths, own);
+        status = own->engine->prolongator(level, s->B.data, s->coarse.data, own, &s->graph, &s->parts, 1);
         if (!status) status = dcsr_i_amg_make_R(own, level);
     }
-    s->orthonormal = false;
     dcsr_i_amg_graph_free(&s->graph, own);
-    own->engine->drop(&s->B, own);
+    s->T = s->B;
     s->B = s->coarse;
     s->coarse = (dcsr_i_amg_array){0};
     if (!status) status = spread(&s->P, m, own, k);
     hide(&level->P);
     level->told.prolongator_seconds = dcsr_i_amg_now() - start;
     return status;
+}
+
+/* P and R across borders. */
+static dcsr_status go_across(making *m)
+{
+    dcsr_matrix *P[DCSR_MAX_DEVICES];
+    const double *T[DCSR_MAX_DEVICES];
+    for (uint64_t k = 0; k < m->d->parts; k++) {
+        P[k] = m->share[k].P;
+        T[k] = m->share[k].parts.count ? m->share[k].T.data : NULL;
+    }
+    return m->d->parts > 1 ? note(m, dcsr_i_across_make(m->d, m->number, T, P)) : DCSR_OK;
+}
+
+static dcsr_status drop_T(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
+{
+    own->engine->drop(&m->share[k].T, own);
+    return DCSR_OK;
 }
 
 /* A'_k = R_k (A P)_k */
@@ -335,22 +323,6 @@ static dcsr_status join_parts(dcsr_multi_matrix **whole, making *m, size_t offse
     for (uint64_t k = 0; k < m->d->parts; k++)
         *(dcsr_matrix **)(void *)((char *)&m->share[k] + offset) = NULL;
     return DCSR_OK;
-}
-
-/* P and R across borders, where S of any device has terms. */
-static dcsr_status go_across(making *m)
-{
-    dcsr_multi_matrix *S = NULL, *T = NULL;
-    dcsr_matrix *P[DCSR_MAX_DEVICES];
-    uint64_t terms = 0;
-    for (uint64_t k = 0; k < m->d->parts; k++) terms += m->share[k].terms;
-    dcsr_status status = join_parts(&S, m, offsetof(share, S));
-    if (!status) status = join_parts(&T, m, offsetof(share, T));
-    for (uint64_t k = 0; k < m->d->parts; k++) P[k] = m->share[k].P;
-    if (!status && terms) status = note(m, dcsr_i_across_make(m->d, m->number, S, T, P));
-    dcsr_multi_matrix_destroy(S);
-    dcsr_multi_matrix_destroy(T);
-    return status;
 }
 
 /* A P, by devices that fetch rows of P. */
@@ -407,7 +379,7 @@ static dcsr_status gather(making *m)
 {
     dcsr_i_divided *d = m->d;
     const uint64_t rows = dcsr_i_divided_all(d, d->count);
-    d->landing = dcsr_context_allocate(d->context, 2 * rows, sizeof(double));
+    d->landing = dcsr_context_allocate(d->context, rows, sizeof(double));
     if (!d->landing) return dcsr_thread_status();
     DCSR_I_AMG_TRY(on_all(m, take_last));
     if (d->count && !d->level[d->count].x)
@@ -488,9 +460,9 @@ static dcsr_status make_levels(making *m, const dcsr_multi_amg *amg)
         d->level[number].told.smoother_seconds = dcsr_i_amg_now() - start;
         DCSR_I_AMG_TRY(aggregate(m, &coarser));
         if (!coarser) break;
-        if (d->parts > 1) DCSR_I_AMG_TRY(on_all(m, tentative_part));
         DCSR_I_AMG_TRY(on_all(m, prolong_part));
-        if (d->parts > 1) DCSR_I_AMG_TRY(go_across(m));
+        DCSR_I_AMG_TRY(go_across(m));
+        DCSR_I_AMG_TRY(on_all(m, drop_T));
         DCSR_I_AMG_TRY(multiply(m));
         m->number = number + 1;
     }
@@ -530,9 +502,8 @@ static void leave(making *m)
         dcsr_i_amg_graph_free(&s->graph, own);
         own->engine->drop(&s->B, own);
         own->engine->drop(&s->coarse, own);
+        own->engine->drop(&s->T, own);
         dcsr_matrix_destroy(s->P);
-        dcsr_matrix_destroy(s->T);
-        dcsr_matrix_destroy(s->S);
         dcsr_matrix_destroy(s->product);
     }
 }
@@ -585,6 +556,6 @@ void dcsr_i_divided_destroy(dcsr_i_divided *d)
         if (d->level[l].matrix) dcsr_multi_view_destroy(d->level[l].A);
         dcsr_multi_matrix_destroy(d->level[l].matrix);
     }
-    dcsr_context_free(d->context, d->landing, 2 * dcsr_i_divided_all(d, d->count), sizeof(double));
+    dcsr_context_free(d->context, d->landing, dcsr_i_divided_all(d, d->count), sizeof(double));
     dcsr_context_free(d->context, d, 1, sizeof *d);
 }

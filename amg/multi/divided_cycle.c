@@ -84,38 +84,36 @@ static dcsr_status smooth_after(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
 
 static const double MINUS[DCSR_I_AMG_MOST_WIDTH] = {-1};
 
-/* The first device alone: a cycle of its own from b, in the landing, to x behind it. */
+/* The first device alone: a cycle of its own. */
 static dcsr_status solve_last(const dcsr_i_divided *d)
 {
     dcsr_i_amg_hierarchy *h = d->last->hierarchy;
-    const uint64_t rows = dcsr_i_divided_all(d, d->count);
     dcsr_i_amg_level *first = &h->level[0];
-    if (!rows) return DCSR_OK;
+    if (!dcsr_i_divided_all(d, d->count)) return DCSR_OK;
     DCSR_I_AMG_TRY(h->engine->open(h));
-    h->engine->put(h, first->b.data, d->landing, rows * sizeof(double));
     if (d->count)
         dcsr_i_amg_visit(h);
     else
         dcsr_i_amg_precondition(h, 1, NULL, first->x.data, first->b.data);
-    dcsr_status status = h->engine->get(h, d->landing + rows, first->x.data, rows * sizeof(double));
-    dcsr_status closed = h->engine->close(h, "multi amg");
-    return status ? status : closed;
+    return h->engine->close(h, "multi amg");
 }
 
-/* x = the last level's solution for b, both the device's rows of it: by way of the first device. */
+/* x = the last level's solution for b, both the device's rows of it, which go to the first device and back. */
 static dcsr_status go_to_last(const pass *p, dcsr_i_amg_hierarchy *own, uint64_t k, double *x,
                               const double *b)
 {
     const dcsr_i_divided *d = p->d;
+    const dcsr_i_amg_level *last = &d->last->hierarchy->level[0];
     const uint64_t first = d->border[d->count][k], rows = dcsr_i_divided_rows(d, d->count, k);
+    const size_t bytes = rows * sizeof(double);
     dcsr_status status = DCSR_OK;
-    if (rows) status = own->engine->get(own, d->landing + first, b, rows * sizeof(double));
+    if (rows)
+        status = own->engine->hand(own, (double *)last->b.data + first, d->context, b, own->context, bytes);
     DCSR_I_AMG_TRY(dcsr_multi_meet(d->devices, status));
     if (!k) status = solve_last(d);
     DCSR_I_AMG_TRY(dcsr_multi_meet(d->devices, status));
-    if (rows)
-        own->engine->put(own, x, d->landing + dcsr_i_divided_all(d, d->count) + first, rows * sizeof(double));
-    return DCSR_OK;
+    if (!rows) return DCSR_OK;
+    return own->engine->hand(own, x, own->context, (const double *)last->x.data + first, d->context, bytes);
 }
 
 /* q = b - q, and R q of its own rows as b of the next level. */

@@ -42,7 +42,7 @@ typedef struct dcsr_i_divided {
     dcsr_matrix *gathered; /* level `count` */
     dcsr_view *gathered_view;
     dcsr_amg *last;
-    double *landing; /* in memory of the host: b of that level, and x behind it */
+    double *landing; /* in memory of the host: its near-nullspace vector */
     dcsr_multi_amg_info info;
 } dcsr_i_divided;
 
@@ -75,12 +75,11 @@ dcsr_status dcsr_i_divide(dcsr_i_divided **made, dcsr_multi_amg *amg, dcsr_multi
                           const dcsr_i_divided *like, const char **why);
 void dcsr_i_divided_destroy(dcsr_i_divided *d);
 
-/* across.c, after the aggregates and what smooths P are known. S of device k, with how many terms; then P and R across
- * borders, of S and T, which are added to P[k], the devices' own P with columns of all; then, to the devices' products
- * R A P, what R across borders makes of A P. Matrices that are added to sum up. */
-dcsr_status dcsr_i_across_part(dcsr_matrix **S, dcsr_i_divided *d, int number, uint64_t k, uint64_t *count);
-dcsr_status dcsr_i_across_make(dcsr_i_divided *d, int number, dcsr_multi_matrix *S, dcsr_multi_matrix *T,
-                               dcsr_matrix *const *P);
+/* across.c, after the aggregates and what smooths P are known. P and R across borders, of the devices' rows of T, which
+ * are in their engines' memory (NULL: none), and of their aggregates; they are added to P[k], the devices' own P with
+ * columns of all. Then, to the devices' products R A P, what R across borders makes of A P. Matrices that are added to
+ * sum up. */
+dcsr_status dcsr_i_across_make(dcsr_i_divided *d, int number, const double *const *T, dcsr_matrix *const *P);
 dcsr_status dcsr_i_across_add(dcsr_i_divided *d, int number, dcsr_multi_view *A_P,
                               dcsr_matrix *const *product);
 void dcsr_i_across_free(dcsr_i_across *across);

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By default. On four GPUs setup and solve took longer with 5,000, and the same with 300,000, which divides as many
- * levels of that grid: docs/AMG.md, "Several devices". */
-enum { ONE_DEVICE = 50000 };
+/* By default: docs/AMG.md, "Several devices". A GPU is done with a level of some hundred thousand rows before
+ * several have met as often as a visit of it takes. */
+enum { ONE_DEVICE = 50000, ONE_GPU = 500000 };
 
 dcsr_status dcsr_multi_amg_create(dcsr_multi_amg **amg, dcsr_multi *devices)
 {
@@ -17,7 +17,7 @@ dcsr_status dcsr_multi_amg_create(dcsr_multi_amg **amg, dcsr_multi *devices)
     if (!made) return dcsr_thread_status();
     made->devices = devices;
     made->parts = info.devices;
-    made->one_device = ONE_DEVICE;
+    made->one_device = info.device == DCSR_DEVICE_CUDA ? ONE_GPU : ONE_DEVICE;
     memcpy(made->context, info.context, sizeof made->context);
     dcsr_status status = DCSR_OK;
     for (uint64_t k = 0; k < made->parts && !status; k++)

@@ -181,9 +181,9 @@ void dcsr_i_cuda_unmap(dcsr_i_cuda_device *device, char *begin, size_t bytes);
 
 /* Whether kernels of `device` can be let touch the memory of `peer`; a device its own. */
 bool dcsr_i_cuda_can_access(const dcsr_i_cuda_device *device, const dcsr_i_cuda_device *peer);
-/* Lets them: what `peer` has now and takes later, for its context's matrices and for temporary work, until it is
- * closed. Who touches memory sees to the order of streams, also of the one on which it is freed. Any thread, any number
- * of times; a call of the driver for each piece that is mapped. NO_DEVICE where they are no peers, DEVICE. */
+/* Lets them: what `peer` has now and takes later by dcsr_i_cuda_alloc(), until it is closed; not what is mapped. Who
+ * touches memory sees to the order of streams, also of the one on which it is freed. Any thread, any number of times.
+ * NO_DEVICE where they are no peers, DEVICE. */
 dcsr_status dcsr_i_cuda_enable_peer(dcsr_i_cuda_device *device, dcsr_i_cuda_device *peer);
 /* Copies from the memory of one device to that of another, peers or not, in the order of a stream of one of them. */
 void dcsr_i_cuda_copy_peer(dcsr_i_cuda_stream *stream, void *to, const dcsr_i_cuda_device *to_device,

@@ -236,7 +236,6 @@ static cudaError_t create_pool(dcsr_i_cuda_device *device)
 
 static void drop(dcsr_i_cuda_device *device)
 {
-    pthread_mutex_destroy(&device->access_lock);
     pthread_mutex_destroy(&device->lock);
     dcsr_i_free(nullptr, DCSR_I_MATRIX, device, 1, sizeof *device);
 }
@@ -252,7 +251,6 @@ dcsr_status dcsr_i_cuda_open(dcsr_i_cuda_device **device, dcsr_context *context,
     opened->properties = found(number)->properties;
     opened->number = number;
     pthread_mutex_init(&opened->lock, nullptr);
-    pthread_mutex_init(&opened->access_lock, nullptr);
     cudaError_t error = dcsr_i_cuda_open_mapping(&opened->granularity, number);
     if (error == cudaSuccess) error = create_pool(opened);
     if (error != cudaSuccess) {

@@ -110,47 +110,29 @@ void dcsr_i_cuda_unreserve(dcsr_i_cuda_device *device, char *base, size_t bytes)
            "giving address space back");
 }
 
-/* Lets the devices of these numbers, a bit each, touch the memory: all of them by one call of the driver. */
-static CUresult let_touch(uint64_t numbers, char *begin, size_t bytes)
+/* Other devices have no access: the driver would map each piece on all of them, which takes as many times as long, and
+ * what they copy is gathered in temporary memory before. */
+static CUresult let_touch(dcsr_i_cuda_device *device, CUdeviceptr place, size_t bytes)
 {
-    CUmemAccessDesc access[DCSR_CUDA_MOST_DEVICES] = {};
-    size_t count = 0;
-    for (int number = 0; number < DCSR_CUDA_MOST_DEVICES; number++) {
-        if (!(numbers >> number & 1)) continue;
-        access[count].location = kind_of_memory(number).location;
-        access[count++].flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    }
-    return functions()->set_access(reinterpret_cast<CUdeviceptr>(begin), bytes, access, count);
-}
-
-/* The piece is the device's if all may touch it who have to. */
-static CUresult enter_piece(dcsr_i_cuda_device *device, dcsr_i_cuda_piece *piece)
-{
-    const uint64_t own = (uint64_t)1 << device->number;
-    pthread_mutex_lock(&device->access_lock);
-    CUresult error = let_touch(own | device->guests, piece->begin, piece->bytes);
-    if (error == CUDA_SUCCESS) {
-        piece->next = device->pieces;
-        device->pieces = piece;
-    }
-    pthread_mutex_unlock(&device->access_lock);
-    return error;
+    CUmemAccessDesc access = {};
+    access.location = kind_of_memory(device->number).location;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    return functions()->set_access(place, bytes, &access, 1);
 }
 
 /* The handle is not needed to unmap: the memory goes when it is mapped nowhere any more. */
-static CUresult map_new(dcsr_i_cuda_device *device, dcsr_i_cuda_piece *piece)
+static CUresult map_new(dcsr_i_cuda_device *device, CUdeviceptr place, size_t bytes)
 {
     const driver *f = functions();
-    CUdeviceptr place = reinterpret_cast<CUdeviceptr>(piece->begin);
     CUmemAllocationProp kind = kind_of_memory(device->number);
     CUmemGenericAllocationHandle handle;
-    CUresult error = f->create(&handle, piece->bytes, &kind, 0);
+    CUresult error = f->create(&handle, bytes, &kind, 0);
     if (error != CUDA_SUCCESS) return error;
-    error = f->map(place, piece->bytes, 0, handle, 0);
+    error = f->map(place, bytes, 0, handle, 0);
     CUresult released = f->release(handle);
     if (error != CUDA_SUCCESS) return error;
-    error = released == CUDA_SUCCESS ? enter_piece(device, piece) : released;
-    if (error != CUDA_SUCCESS) f->unmap(place, piece->bytes);
+    error = released == CUDA_SUCCESS ? let_touch(device, place, bytes) : released;
+    if (error != CUDA_SUCCESS) f->unmap(place, bytes);
     return error;
 }
 
@@ -158,57 +140,19 @@ dcsr_status dcsr_i_cuda_map(dcsr_i_cuda_device *device, char *begin, size_t byte
 {
     if (!bytes) return DCSR_OK;
     DCSR_TRY(dcsr_i_cuda_check(device));
-    dcsr_i_cuda_piece *piece =
-        static_cast<dcsr_i_cuda_piece *>(dcsr_i_alloc(nullptr, DCSR_I_MATRIX, 1, sizeof *piece));
-    if (!piece) return DCSR_ERROR_OUT_OF_MEMORY;
-    *piece = {nullptr, begin, bytes};
+    const CUdeviceptr place = reinterpret_cast<CUdeviceptr>(begin);
     dcsr_i_cuda_current current(device->number);
-    CUresult error = map_new(device, piece);
+    CUresult error = map_new(device, place, bytes);
     if (error == CUDA_ERROR_OUT_OF_MEMORY) {
         dcsr_i_cuda_trim_alike(device); /* what is kept for temporary work makes room */
-        error = map_new(device, piece);
+        error = map_new(device, place, bytes);
     }
-    if (error != CUDA_SUCCESS) dcsr_i_free(nullptr, DCSR_I_MATRIX, piece, 1, sizeof *piece);
     return dcsr_i_cuda_result(device, error, "growing a matrix");
-}
-
-/* Of what lies in a range; pieces are unmapped as a whole. */
-static void forget_pieces(dcsr_i_cuda_device *device, const char *begin, size_t bytes)
-{
-    pthread_mutex_lock(&device->access_lock);
-    dcsr_i_cuda_piece **link = &device->pieces;
-    while (*link) {
-        dcsr_i_cuda_piece *piece = *link;
-        if (piece->begin < begin || piece->begin >= begin + bytes) {
-            link = &piece->next;
-            continue;
-        }
-        *link = piece->next;
-        dcsr_i_free(nullptr, DCSR_I_MATRIX, piece, 1, sizeof *piece);
-    }
-    pthread_mutex_unlock(&device->access_lock);
 }
 
 void dcsr_i_cuda_unmap(dcsr_i_cuda_device *device, char *begin, size_t bytes)
 {
-    if (!bytes) return;
-    forget_pieces(device, begin, bytes);
-    if (dcsr_i_cuda_forked()) return;
+    if (!bytes || dcsr_i_cuda_forked()) return;
     dcsr_i_cuda_current current(device->number);
     expect(device, functions()->unmap(reinterpret_cast<CUdeviceptr>(begin), bytes), "giving memory back");
-}
-
-int dcsr_i_cuda_admit(dcsr_i_cuda_device *device, int guest)
-{
-    dcsr_i_cuda_current current(device->number);
-    CUresult error = CUDA_SUCCESS;
-    pthread_mutex_lock(&device->access_lock);
-    const uint64_t bit = (uint64_t)1 << guest;
-    const bool is_new = !(device->guests & bit);
-    for (dcsr_i_cuda_piece *piece = device->pieces; is_new && piece && error == CUDA_SUCCESS;
-         piece = piece->next)
-        error = let_touch(bit, piece->begin, piece->bytes);
-    if (error == CUDA_SUCCESS) device->guests |= bit;
-    pthread_mutex_unlock(&device->access_lock);
-    return error;
 }

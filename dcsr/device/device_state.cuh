@@ -8,13 +8,6 @@
 #include <atomic>
 #include <pthread.h>
 
-/* Memory that is mapped, as it was mapped at once. */
-struct dcsr_i_cuda_piece {
-    dcsr_i_cuda_piece *next;
-    char *begin;
-    size_t bytes;
-};
-
 struct dcsr_i_cuda_device {
     dcsr_context *context;
     dcsr_i_cuda_properties properties;
@@ -24,12 +17,9 @@ struct dcsr_i_cuda_device {
     size_t granularity;
     dcsr_i_cuda_device *next; /* in the list of those that are open */
 
-    pthread_mutex_t access_lock; /* for who may touch what is mapped: */
-    uint64_t guests;             /* the numbers of other devices that may, a bit each */
-    dcsr_i_cuda_piece *pieces;
-
-    std::atomic<int> failure; /* the first error that nothing recovers from (a cudaError_t) */
-    pthread_mutex_t lock;     /* for what was being done then: */
+    std::atomic<uint64_t> guests; /* the numbers of other devices that may touch its pool, a bit each */
+    std::atomic<int> failure;     /* the first error that nothing recovers from (a cudaError_t) */
+    pthread_mutex_t lock;         /* for what was being done then: */
     char failed_while[64];
 };
 
@@ -65,9 +55,6 @@ bool dcsr_i_cuda_forked(void);
 
 /* Looks up the driver's functions for mapping memory and the step in which a device's can be mapped. */
 cudaError_t dcsr_i_cuda_open_mapping(size_t *granularity, int number);
-
-/* Lets the kernels of the device of a number touch what is mapped, now and later; a CUresult. */
-int dcsr_i_cuda_admit(dcsr_i_cuda_device *device, int guest);
 
 /* Gives back what is kept by all that are open under the same number. */
 void dcsr_i_cuda_trim_alike(const dcsr_i_cuda_device *device);

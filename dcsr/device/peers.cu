@@ -1,7 +1,7 @@
 /* peers.cu: devices that touch each other's memory, and copies from one to another.
  *
- * Access is granted to memory pools and to each piece of mapped address space: all that the library takes its memory
- * from. So nothing changes for memory that the program has taken from CUDA itself. */
+ * Access is granted to the memory pools of contexts, not to mapped address space, where matrices are: what is copied
+ * of these is gathered in memory of the pool. So nothing changes for memory that the program itself takes from CUDA. */
 #include "dcsr/device/device_state.cuh"
 #include <assert.h>
 
@@ -26,20 +26,13 @@ static cudaError_t admit_to_pool(dcsr_i_cuda_device *peer, int guest)
     return cudaMemPoolSetAccess(peer->pool, &access, 1);
 }
 
-static bool is_guest(dcsr_i_cuda_device *peer, int number)
-{
-    pthread_mutex_lock(&peer->access_lock);
-    const bool known = peer->guests >> number & 1;
-    pthread_mutex_unlock(&peer->access_lock);
-    return known;
-}
-
 dcsr_status dcsr_i_cuda_enable_peer(dcsr_i_cuda_device *device, dcsr_i_cuda_device *peer)
 {
     static const char doing[] = "opening its memory to another GPU";
     DCSR_TRY(dcsr_i_cuda_check(device));
     DCSR_TRY(dcsr_i_cuda_check(peer));
-    if (device->number == peer->number || is_guest(peer, device->number)) return DCSR_OK;
+    const uint64_t bit = (uint64_t)1 << device->number;
+    if (device->number == peer->number || peer->guests.load() & bit) return DCSR_OK;
     if (!dcsr_i_cuda_can_access(device, peer))
         return dcsr_i_fail(
             DCSR_ERROR_NO_DEVICE,
@@ -47,7 +40,8 @@ dcsr_status dcsr_i_cuda_enable_peer(dcsr_i_cuda_device *device, dcsr_i_cuda_devi
             "r lists those that are); what it needs of it has to be copied",
             device->number, peer->number);
     DCSR_TRY(dcsr_i_cuda_result(peer, admit_to_pool(peer, device->number), doing));
-    return dcsr_i_cuda_result(peer, dcsr_i_cuda_admit(peer, device->number), doing);
+    peer->guests.fetch_or(bit);
+    return DCSR_OK;
 }
 
 /* CUDA goes through pinned memory of the host by itself, in pieces that overlap, where the two are no peers. */

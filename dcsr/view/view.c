@@ -299,6 +299,25 @@ dcsr_status dcsr_i_view_again(dcsr_view **view, dcsr_view *shown, dcsr_layout la
     return create_view(view, shown->matrix, shown->form[0].hold, layout, flags);
 }
 
+dcsr_status dcsr_i_view_of_csr(dcsr_view **view, dcsr_i_csr *csr, dcsr_matrix *like)
+{
+    dcsr_view *created = dcsr_i_calloc(like->context, DCSR_I_MATRIX, 1, sizeof *created);
+    *view = created;
+    if (!created) {
+        dcsr_i_csr_release(csr);
+        return DCSR_ERROR_OUT_OF_MEMORY;
+    }
+    created->context = like->context;
+    created->matrix = like;
+    created->layout = DCSR_LAYOUT_CSR;
+    created->form[0].csr = csr;
+    created->form[0].rows = like->engine->rows_of_csr(csr);
+    pthread_mutex_init(&created->lock, NULL);
+    dcsr_i_context_retain(like->context);
+    dcsr_i_matrix_retain(like);
+    return DCSR_OK;
+}
+
 dcsr_status dcsr_view_share(dcsr_view **same, dcsr_view *view)
 {
     if (!same) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_share: same is NULL");

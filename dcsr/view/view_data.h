@@ -54,6 +54,9 @@ dcsr_status dcsr_i_held_version_resolve(dcsr_i_held_version **hold, dcsr_matrix 
 dcsr_status dcsr_i_view_of(dcsr_view **view, const dcsr_i_held_version *held, dcsr_layout layout,
                            unsigned flags);
 dcsr_status dcsr_i_view_again(dcsr_view **view, dcsr_view *shown, dcsr_layout layout, unsigned flags);
+/* A view of layout CSR of what was made elsewhere, with the policy of a matrix of the same context, but none of its
+ * versions: its own is 0. Each column is once in a row. The view takes the CSR, or on failure it is released. */
+dcsr_status dcsr_i_view_of_csr(dcsr_view **view, dcsr_i_csr *csr, dcsr_matrix *like);
 /* Somebody has seen that columns ascend strictly in all rows that the view shows. */
 void dcsr_i_view_note_ascending(dcsr_view *view);
 

@@ -31,9 +31,10 @@ static dcsr_i_facts *find(const dcsr_view *view)
     return facts;
 }
 
-/* The matrix keeps them from now on, unless it has some of a later version. */
+/* The matrix keeps them from now on, unless it has some of a later version, or they are of none. */
 static void offer(dcsr_i_facts *facts, const dcsr_view *view)
 {
+    if (!view->version) return;
     dcsr_i_versions *versions = &view->matrix->versions;
     dcsr_i_facts *replaced = NULL;
     pthread_mutex_lock(&versions->lock);

@@ -3,7 +3,6 @@
 #include <dcsr/spmv.h>
 #include <pthread.h>
 #include <string.h>
-#include "dcsr/base/mapping.h"
 #include "dcsr/device/prim_cuda.h"
 #include "tests/support/support_device.h"
 
@@ -139,32 +138,23 @@ static void fill_ones(place *p, uint64_t *to, uint64_t n)
     dcsr_i_free(p->context, DCSR_I_PINNED, ones, n, sizeof *ones);
 }
 
-/* Temporary memory, and what was mapped before and after. */
+/* Memory that was taken before and after. */
 Test(peers, touch_what_they_may)
 {
     NEEDS_TWO();
     enum { N = 300 };
     place *owner = &places[1], *guest = &places[0];
     if (!dcsr_i_cuda_can_access(guest->device, owner->device)) cr_skip_test("they are no peers");
-    dcsr_i_mapping mapping = {0};
-    TEST_OK(dcsr_i_mapping_reserve(&mapping, owner->context, 4 * dcsr_i_cuda_granularity(owner->device), 1));
-    TEST_OK(dcsr_i_mapping_populate(&mapping, 0, mapping.unit));
     char *block = take(owner, N * sizeof(uint64_t));
     fill_ones(owner, (uint64_t *)block, N);
-    fill_ones(owner, (uint64_t *)mapping.start, N);
     for (int twice = 0; twice < 2; twice++) TEST_OK(dcsr_i_cuda_enable_peer(guest->device, owner->device));
-    TEST_OK(dcsr_i_mapping_populate(&mapping, 0, 2 * mapping.unit));
-    fill_ones(owner, (uint64_t *)(mapping.start + mapping.unit), N);
+    char *later = take(owner, N * sizeof(uint64_t));
+    fill_ones(owner, (uint64_t *)later, N);
     add_from_afar(guest, (uint64_t *)block, N);
-    add_from_afar(guest, (uint64_t *)mapping.start, N);
-    add_from_afar(guest, (uint64_t *)(mapping.start + mapping.unit), N);
-    dcsr_i_mapping_discard(&mapping, 0, mapping.unit);
-    TEST_OK(dcsr_i_mapping_populate(&mapping, 0, mapping.unit));
-    fill_ones(owner, (uint64_t *)mapping.start, N);
-    add_from_afar(guest, (uint64_t *)mapping.start, N);
+    add_from_afar(guest, (uint64_t *)later, N);
+    give(owner, later, N * sizeof(uint64_t));
     give(owner, block, N * sizeof(uint64_t));
     wait_for(owner);
-    dcsr_i_mapping_release(&mapping);
 }
 
 /* Two contexts on one GPU. */
