@@ -3,8 +3,10 @@
 usage: python3 - TABLE... [--model FILE] [--report] [--json] [--made TEXT] [--seed N]
 
 The table has a line a matrix: its name and family, its features, and for each kernel K the columns seconds:K, build:K
-and joules:K, "-" where it does not apply; the first kernel reads the store in place; then for densities D of a vector the
-seconds of products with it, columns:D, rows:D and tiles:D, and the number of the one that the library takes, taken:D. Lines "# key value" before it tell device and machine. `dcsr tune` runs this, and docs/SELECTION.md describes the model file. It needs scikit-learn.
+and joules:K, "-" where it does not apply; the first kernel reads the store in place; then for products P with sparse
+vectors the seconds of columns:P, rows:P, tiles:P and auto:P, the number taken:P of the way that the library takes, and
+what there is to do, elements:P, entries:P and wanted:P (cli/tune/tune.h). Lines "# key value" before it tell device and
+machine. `dcsr tune` runs this, and docs/SELECTION.md describes the model file. It needs scikit-learn.
 """
 import argparse
 import copy
@@ -17,6 +19,7 @@ import zlib
 import numpy as np
 import sklearn
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
@@ -31,6 +34,8 @@ DOUBT, TRIAL_COST, MOST_TRIALS, RUNS = 0.03, 10, 3, 6  # as in ops/spmv/portfoli
 TIE = 1.05
 DENSITY_UNITS = 1e6  # as in ops/choice/model_data.h
 MOST_DOUBT = 0.1  # the weight of a product whose two ways cost the same, beside one where one is e times slower
+WAYS, SUMS = ("columns", "rows", "tiles"), ("some", "all", "early")  # as in ops/choice/ways.c
+WORK = ("elements", "entries", "wanted")
 CHEAP = ["rows", "cols", "nnz", "ratio", "mean_row"]
 
 
@@ -112,30 +117,59 @@ class Table:
 
 
 class Vectors:
-    """Products with sparse vectors: inputs X (the features, and the density in millionths), the number of the matrix, the
-    seconds by columns and by rows or tiles, whichever is faster, and those of what the library takes by itself."""
+    """Products with sparse vectors: the number of the matrix, the seconds of each of WAYS and of what the library takes by
+    itself; sums, as an index of SUMS; what there is to do, by name; and of those with elements anywhere (`anywhere`) the
+    inputs X of a support vector machine: the features, and the density in millionths."""
 
     def __init__(self, table, head, lines):
         column = {name: k for k, name in enumerate(head)}
-        densities = [name[8:] for name in head if name.startswith("columns:")]
-        X, matrix, costs, taken = [], [], [], []
+        products = [name[8:] for name in head if name.startswith("columns:")]
+        matrix, costs, taken, sums, work, densities = [], [], [], [], [], []
         for i, line in enumerate(lines):
-            for d in densities:
-                words = [line[column[way + ":" + d]] for way in ("columns", "rows", "tiles")]
-                way = line[column["taken:" + d]]
+            for name in products:
+                seconds = number_of(line, column, WAYS, name)
                 # Tiles of fp32 may be taken, but have not been measured.
-                if "-" not in words[:2] and words[int(way)] != "-":
-                    seconds = [float(w) for w in words if w != "-"]
-                    X.append([*table.X[i], float(d) * DENSITY_UNITS])
-                    matrix.append(i)
-                    costs.append([seconds[0], min(seconds[1:])])
-                    taken.append(seconds[int(way)])
-        self.X, self.matrix, self.costs, self.taken = np.array(X), np.array(matrix), np.array(costs), np.array(taken)
-        self.groups = table.groups[self.matrix] if len(self.matrix) else self.matrix
+                way = line[column["taken:" + name]]
+                if np.isnan(seconds[:2]).any() or np.isnan(seconds[int(way)]):
+                    continue
+                matrix.append(i)
+                costs.append(seconds)
+                taken.append(seconds[int(way)])
+                sums.append(SUMS.index("early" if name.startswith("search") else "all" if name == "1" else "some"))
+                work.append(number_of(line, column, WORK, name))
+                densities.append(float(name) * DENSITY_UNITS if name[0].isdigit() else np.nan)
+        self.matrix, self.sums = np.array(matrix, dtype=int), np.array(sums)
+        self.costs, self.taken = np.array(costs), np.array(taken)
+        self.work = dict(zip(WORK, np.array(work).reshape(-1, len(WORK)).T))
+        self.groups = table.groups[self.matrix]
+        self.size = {name: table.X[self.matrix, table.features.index(name)] for name in ("rows", "cols", "nnz")}
+        self.anywhere = ~np.isnan(np.array(densities, dtype=float))
+        self.X = np.column_stack([table.X[self.matrix], densities])
+
+    def two(self):
+        """Columns beside rows or tiles, whichever is faster."""
+        return np.column_stack([self.costs[:, 0], np.nanmin(self.costs[:, 1:], axis=1)])
+
+    def terms(self, entries):
+        """Of each of WAYS the terms of its costs (ops/choice/ways.c), where columns of the elements have that many entries."""
+        rows, nnz, wanted = self.size["rows"], self.size["nnz"], self.work["wanted"]
+        mean = nnz / np.maximum(rows, 1)
+        looks = np.where(self.sums == SUMS.index("early"), np.minimum(mean, nnz / (entries + 1)), mean)
+        third = (self.work["elements"], wanted * looks, nnz)
+        return [np.column_stack([np.ones(len(rows)), rows, t, entries]) for t in third]
+
+    def mean_entries(self):
+        """Of the columns of the elements, if these are as long as others."""
+        return self.work["elements"] * self.size["nnz"] / np.maximum(self.size["cols"], 1)
 
     def teach(self):
         """Whether there is something to learn: enough matrices, and both ways win."""
-        return len(set(self.matrix)) >= LEAST_MATRICES and len(set(best_of(self.costs))) == 2
+        return len(set(self.matrix)) >= LEAST_MATRICES and len(set(best_of(self.two()[self.anywhere]))) == 2
+
+
+def number_of(line, column, kinds, name):
+    words = [line[column[kind + ":" + name]] for kind in kinds]
+    return [np.nan if word == "-" else float(word) for word in words]
 
 
 def fail(text):
@@ -315,6 +349,36 @@ def fit_svm(X, costs):
     return svm.fit(scaler.transform(np.log1p(X)), best_of(costs), sample_weight=weight), scaler
 
 
+def fit_ways(vectors, terms, rows):
+    """Of SUMS and WAYS the factors of terms, none negative, that fit best by the ratio of what is expected to what it took."""
+    factors = {}
+    for s in range(len(SUMS)):
+        for w in range(len(WAYS)):
+            here = rows[(vectors.sums[rows] == s) & ~np.isnan(vectors.costs[rows, w])]
+            if len(here) < LEAST_MATRICES:
+                continue
+            X = terms[w][here] / vectors.costs[here, w, None]
+            scale = X.max(axis=0)
+            line = LinearRegression(positive=True, fit_intercept=False).fit(X / scale, np.ones(len(here)))
+            factors[s, w] = line.coef_ / scale
+    return factors
+
+
+def expect_ways(vectors, terms, factors, rows):
+    """The way that is expected to take least, of those that were measured."""
+    expected = np.full((len(rows), len(WAYS)), np.inf)
+    for (s, w), factor in factors.items():
+        here = (vectors.sums[rows] == s) & ~np.isnan(vectors.costs[rows, w])
+        expected[here, w] = terms[w][rows[here]] @ factor
+    return expected.argmin(axis=1)
+
+
+def write_ways(lines, factors):
+    """In microseconds."""
+    for (s, w), factor in sorted(factors.items()):
+        lines.append("way %s %s " % (SUMS[s], WAYS[w]) + " ".join("%.5g" % (1e6 * f) for f in factor))
+
+
 def write_model(path, notes, features, kernels, parts):
     lines = ["device " + notes["device"], "machine " + notes["machine"], "made " + notes["made"],
              "features " + " ".join(features), "kernels " + " ".join(kernels), *parts, "end"]
@@ -371,6 +435,22 @@ def cross_validate(table, costs, columns, seed):
     return by_class, product, expected_build
 
 
+def report_totals(table, costs, product, build, possible):
+    """Of choices by what is expected, for some numbers of products, with building and trials."""
+    totals = {}
+    true_build = np.nan_to_num(relative_build(table), nan=np.inf)
+    for products in (1, 10, 100, 1000, 10000):
+        true = costs + true_build * costs[:, :1] / products
+        true[:, 0] = costs[:, 0]
+        totals["%d" % products] = judge(np.where(possible, true, np.nan), choose(product, build, products, possible))
+        totals["%d" % products]["in place"] = judge(np.where(possible, true, np.nan),
+                                                    np.zeros(len(costs), dtype=int))["R"]
+        if products >= 100 and costs is table.seconds:
+            totals["%d, tried" % products] = judge_costs(np.where(possible, true, np.nan), with_trials(
+                table, product, build, products, possible))
+    return totals
+
+
 def report_choice(table, kind, costs, seed):
     everything = list(range(len(table.features)))
     by_class, product, build = cross_validate(table, costs, everything, seed)
@@ -393,27 +473,43 @@ def report_choice(table, kind, costs, seed):
         if name in table.features:
             more = cheap + [table.features.index(name)]
             ablations["cheap and " + name] = judge(costs, cross_validate(table, costs, more, seed)[0])
-    totals = {}
-    true_build = np.nan_to_num(relative_build(table), nan=np.inf)
-    for products in (1, 10, 100, 1000, 10000):
-        true = costs + true_build * costs[:, :1] / products
-        true[:, 0] = costs[:, 0]
-        totals["%d" % products] = judge(np.where(possible, true, np.nan), choose(product, build, products, possible))
-        totals["%d" % products]["in place"] = judge(np.where(possible, true, np.nan),
-                                                    np.zeros(len(costs), dtype=int))["R"]
-        if products >= 100 and costs is table.seconds:
-            totals["%d, tried" % products] = judge_costs(np.where(possible, true, np.nan), with_trials(
-                table, product, build, products, possible))
-    return {"choices": rows, "ablations": ablations, "totals": totals}
+    return {"choices": rows, "ablations": ablations,
+            "totals": report_totals(table, costs, product, build, possible)}
 
 
 def validate_svm(vectors, columns, seed):
-    """Five-fold: the way that a machine chooses which has seen neither the matrix nor what was made from it."""
-    chosen = np.zeros(len(vectors.X), dtype=int)
-    for train, test in folds(vectors.groups, seed):
-        svm, scaler = fit_svm(vectors.X[train][:, columns], vectors.costs[train])
-        chosen[test] = svm.predict(scaler.transform(np.log1p(vectors.X[test][:, columns])))
+    """Five-fold, of products with elements anywhere: by machines that have seen neither a matrix nor what was made of it."""
+    X, costs, groups = vectors.X[vectors.anywhere], vectors.two()[vectors.anywhere], vectors.groups[vectors.anywhere]
+    chosen = np.zeros(len(X), dtype=int)
+    for train, test in folds(np.unique(groups, return_inverse=True)[1], seed):
+        svm, scaler = fit_svm(X[train][:, columns], costs[train])
+        chosen[test] = svm.predict(scaler.transform(np.log1p(X[test][:, columns])))
     return chosen
+
+
+def validate_ways(vectors, terms, seed):
+    """Five-fold, of all products: the way that is expected to take least."""
+    chosen = np.zeros(len(vectors.costs), dtype=int)
+    for train, test in folds(vectors.groups, seed):
+        chosen[test] = expect_ways(vectors, terms, fit_ways(vectors, terms, train), test)
+    return chosen
+
+
+def report_ways(vectors, seed):
+    """Of three ways: by what they are estimated to cost, also if the entries of the vector's columns were known."""
+    rows, seconds, without = {}, vectors.costs, np.array([1, 1, np.nan])
+    for views, costs in (("", seconds), (", no tiles", seconds * without)):
+        vectors.costs = costs
+        chosen = {"estimates": validate_ways(vectors, vectors.terms(vectors.mean_entries()), seed),
+                  "entries known": validate_ways(vectors, vectors.terms(vectors.work["entries"]), seed)}
+        for s, name in enumerate(SUMS):
+            part = vectors.sums == s
+            for how, ways in chosen.items():
+                rows["%s, %s%s" % (how, name, views)] = judge(costs[part], ways[part])
+            if not views:
+                rows["mxv, " + name] = judge_costs(costs[part], vectors.taken[part])
+    vectors.costs = seconds
+    return rows
 
 
 def report_vectors(table, seed):
@@ -422,14 +518,15 @@ def report_vectors(table, seed):
     names = table.features
     groups = {"nnz": ["nnz"], "rows, cols": ["rows", "cols"], "col_std": ["col_std"],
               "clustering": [n for n in names if n.startswith("clustering")]}
-    rows = {"best": judge(vectors.costs, best_of(vectors.costs)),
-            "machine": judge(vectors.costs, validate_svm(vectors, everything, seed)),
-            "what mxv takes": judge_costs(vectors.costs, vectors.taken),
-            "always columns": judge(vectors.costs, np.zeros(len(vectors.X), dtype=int)),
-            "always rows": judge(vectors.costs, np.ones(len(vectors.X), dtype=int))}
+    costs = vectors.two()[vectors.anywhere]
+    rows = {"best": judge(costs, best_of(costs)),
+            "machine": judge(costs, validate_svm(vectors, everything, seed)),
+            "what mxv takes": judge_costs(costs, vectors.taken[vectors.anywhere]),
+            "always columns": judge(costs, np.zeros(len(costs), dtype=int)),
+            "always rows": judge(costs, np.ones(len(costs), dtype=int))}
     for group, left_out in groups.items():
         keep = [k for k in everything if k >= len(names) or names[k] not in left_out]
-        rows["without " + group] = judge(vectors.costs, validate_svm(vectors, keep, seed))
+        rows["without " + group] = judge(costs, validate_svm(vectors, keep, seed))
     return rows
 
 
@@ -455,6 +552,7 @@ def print_report(report):
         print_rows("products, with building", part["totals"], symbol)
     if "vectors" in report:
         print_rows("with sparse vectors", report["vectors"], "R_T")
+        print_rows("and searches, of three ways", report["ways"], "R_T")
 
 
 # -- The program -----------------------------------------------------------------------------------------------------
@@ -488,7 +586,12 @@ def main():
             forest = CostForest(part.X, costs[:, keep], relative_build(part)[:, keep], options.seed)
             write_forest(parts, name, forest.model, kernels, forest.leaves)
         if table.vectors.teach():
-            write_svm(parts, *fit_svm(table.vectors.X, table.vectors.costs))
+            vectors, everything = table.vectors, np.arange(len(table.vectors.costs))
+            # On the cpu estimates look at the vector and the rows, and the machine helps them.
+            if notes["device"] == "cuda":
+                write_ways(parts, fit_ways(vectors, vectors.terms(vectors.mean_entries()), everything))
+            else:
+                write_svm(parts, *fit_svm(vectors.X[vectors.anywhere], vectors.two()[vectors.anywhere]))
         write_model(options.model, notes, table.features, kernels, parts)
     if options.report:
         report = {name: report_choice(part, name, costs, options.seed) for name, (part, costs) in measured.items()}
@@ -497,6 +600,7 @@ def main():
         report["matrices"] = len(table.names)
         if table.vectors.teach():
             report["vectors"] = report_vectors(table, options.seed)
+            report["ways"] = report_ways(table.vectors, options.seed)
         if options.json:
             print(json.dumps(report))
         else:

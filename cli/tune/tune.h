@@ -55,27 +55,35 @@ typedef struct tune_cost {
     double seconds, build, joules;
 } tune_cost;
 
-/* Of a density of the vector: seconds of a product by columns, by rows, and by tiles, NaN where that was not measured;
- * and which of these dcsr_mxv() takes by itself: 0, 1, 2. */
-enum { TUNE_DENSITIES = 8, TUNE_WAYS = 3 };
+/* Of a product with a sparse vector: seconds by columns, by rows, by tiles, and as dcsr_mxv() does it by itself, NaN
+ * where that was not measured; which of the first three that is: 0, 1, 2; and what there is to do: elements of the
+ * vector, entries of their columns, and rows that are wanted. */
+enum { TUNE_PRODUCTS = 21, TUNE_WAYS = 4 };
 typedef struct tune_vector_cost {
-    double way[TUNE_WAYS], taken;
+    double way[TUNE_WAYS], taken, elements, entries, wanted;
 } tune_vector_cost;
-extern const char *const tune_way_names[TUNE_WAYS];
 
 /* What was measured of a matrix. */
 typedef struct tune_result {
     dcsr_features features;
     tune_cost cost[TUNE_KERNELS]; /* in the order of the device's kernels */
-    tune_vector_cost vector[TUNE_DENSITIES];
+    tune_vector_cost vector[TUNE_PRODUCTS];
 } tune_result;
 
 int tune_measure(cli_state *cli, tune_result *result, const tune_matrix *matrix, bool energy);
 
 /* ---- tune_vectors.c: products with sparse vectors ---- */
 
-extern const double tune_densities[TUNE_DENSITIES];
-int tune_measure_vectors(cli_state *cli, tune_vector_cost costs[TUNE_DENSITIES], dcsr_matrix *matrix);
+/* The vector's elements are the columns of a share of all, from .. to: in no order, or as they are reached; a search
+ * wants the rows that are not yet. */
+typedef struct tune_product {
+    const char *name;
+    double from, to;
+    bool reached, search;
+} tune_product;
+extern const tune_product tune_products[TUNE_PRODUCTS];
+int tune_measure_vectors(cli_state *cli, tune_vector_cost costs[TUNE_PRODUCTS], dcsr_matrix *matrix,
+                         const dcsr_coo *coo);
 
 /* ---- tune_energy.c: joules ---- */
 

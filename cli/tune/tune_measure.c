@@ -228,7 +228,7 @@ int tune_measure(cli_state *cli, tune_result *result, const tune_matrix *matrix,
     dcsr_vector_destroy(m.x);
     dcsr_vector_destroy(m.y);
     dcsr_view_destroy(m.view);
-    if (!status) status = tune_measure_vectors(cli, result->vector, m.matrix);
+    if (!status) status = tune_measure_vectors(cli, result->vector, m.matrix, &matrix->coo);
     dcsr_matrix_destroy(m.matrix);
     return status;
 }

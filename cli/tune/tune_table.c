@@ -1,10 +1,12 @@
 /* tune_table.c: what was measured, as a text with a line a matrix and words apart by tabs: notes ("# key value"), a
  * head with the names of the columns, then name, family, features, for each kernel seconds, build and joules, and for
- * each density of a vector the seconds of products by columns, rows and tiles, and which of these is taken. A line is
- * written when its matrix has been measured, so that measuring may be stopped and go on at any time. */
+ * each product with a sparse vector the seconds by columns, rows and tiles and of what is taken by itself, which of
+ * these that is, and what there was to do. A line is written when its matrix has been measured, so that measuring may
+ * be stopped and go on at any time. */
 #include "cli/tune/tune.h"
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,7 +19,16 @@ static const struct {
 } kinds[] = {{"seconds", offsetof(tune_cost, seconds)},
              {"build", offsetof(tune_cost, build)},
              {"joules", offsetof(tune_cost, joules)}};
-enum { KINDS = sizeof kinds / sizeof *kinds };
+/* What there is of each product with a sparse vector. */
+static const struct {
+    const char *name;
+    size_t at;
+} vector_kinds[] = {
+    {"columns", offsetof(tune_vector_cost, way[0])},  {"rows", offsetof(tune_vector_cost, way[1])},
+    {"tiles", offsetof(tune_vector_cost, way[2])},    {"auto", offsetof(tune_vector_cost, way[3])},
+    {"taken", offsetof(tune_vector_cost, taken)},     {"elements", offsetof(tune_vector_cost, elements)},
+    {"entries", offsetof(tune_vector_cost, entries)}, {"wanted", offsetof(tune_vector_cost, wanted)}};
+enum { KINDS = sizeof kinds / sizeof *kinds, VECTOR_KINDS = sizeof vector_kinds / sizeof *vector_kinds };
 
 /* Writes the notes and the head. */
 static int write_head(cli_state *cli, FILE *to)
@@ -40,9 +51,9 @@ static int write_head(cli_state *cli, FILE *to)
     for (int kind = 0; kind < KINDS; kind++)
         for (uint64_t k = 0; (kernel = dcsr_spmv_kernel_at(info.device, k)); k++)
             fprintf(to, "\t%s:%s", kinds[kind].name, kernel->name);
-    for (int w = 0; w < TUNE_WAYS; w++)
-        for (int d = 0; d < TUNE_DENSITIES; d++) fprintf(to, "\t%s:%g", tune_way_names[w], tune_densities[d]);
-    for (int d = 0; d < TUNE_DENSITIES; d++) fprintf(to, "\ttaken:%g", tune_densities[d]);
+    for (int k = 0; k < VECTOR_KINDS; k++)
+        for (int p = 0; p < TUNE_PRODUCTS; p++)
+            fprintf(to, "\t%s:%s", vector_kinds[k].name, tune_products[p].name);
     fprintf(to, "\n");
     return CLI_DONE;
 }
@@ -151,9 +162,9 @@ int tune_table_add(cli_state *cli, tune_table *table, const tune_matrix *matrix,
     for (int kind = 0; kind < KINDS; kind++)
         for (uint64_t k = 0; dcsr_spmv_kernel_at(info.device, k); k++)
             put(to, *(const double *)((const char *)&result->cost[k] + kinds[kind].at));
-    for (int w = 0; w < TUNE_WAYS; w++)
-        for (int d = 0; d < TUNE_DENSITIES; d++) put(to, result->vector[d].way[w]);
-    for (int d = 0; d < TUNE_DENSITIES; d++) put(to, result->vector[d].taken);
+    for (int k = 0; k < VECTOR_KINDS; k++)
+        for (int p = 0; p < TUNE_PRODUCTS; p++)
+            put(to, *(const double *)((const char *)&result->vector[p] + vector_kinds[k].at));
     fputc('\n', to);
     return fflush(to) ? cli_fail(cli, "%s: cannot be written: %s", table->path, strerror(errno)) : CLI_DONE;
 }

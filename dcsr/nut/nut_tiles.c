@@ -252,6 +252,16 @@ dcsr_status dcsr_i_nut_create(dcsr_i_nut **nut, const dcsr_i_nut_order *order)
     return status;
 }
 
+uint64_t dcsr_i_nut_bytes(const dcsr_i_nut *nut)
+{
+    const uint64_t panels = nut->shown.panel_count;
+    const size_t each = sizeof *nut->panels + sizeof(dcsr_i_nut_block *) + sizeof(dcsr_i_nut_block) +
+                        (nut->on_device ? sizeof *nut->device_panels : 0);
+    uint64_t bytes = sizeof *nut + panels * each;
+    for (uint64_t p = 0; p < panels; p++) bytes += nut->block[p]->bytes;
+    return bytes;
+}
+
 dcsr_status dcsr_i_nut_measure(uint64_t *bytes, const dcsr_i_nut_order *order)
 {
     dcsr_i_nut_order measuring = *order;
@@ -259,11 +269,7 @@ dcsr_status dcsr_i_nut_measure(uint64_t *bytes, const dcsr_i_nut_order *order)
     measuring.measures = true;
     *bytes = 0;
     DCSR_TRY(dcsr_i_nut_create(&nut, &measuring));
-    const uint64_t panels = nut->shown.panel_count;
-    const size_t each = sizeof *nut->panels + sizeof(dcsr_i_nut_block *) + sizeof(dcsr_i_nut_block) +
-                        (nut->on_device ? sizeof *nut->device_panels : 0);
-    *bytes = sizeof *nut + panels * each;
-    for (uint64_t p = 0; p < panels; p++) *bytes += nut->block[p]->bytes;
+    *bytes = dcsr_i_nut_bytes(nut);
     dcsr_i_nut_release(nut);
     return DCSR_OK;
 }

@@ -81,6 +81,8 @@ dcsr_i_nut_budget dcsr_i_nut_budget_for(const dcsr_context *context, dcsr_type t
 dcsr_status dcsr_i_nut_create(dcsr_i_nut **nut, const dcsr_i_nut_order *order);
 /* The bytes that it takes, from the context's pool DCSR_I_MATRIX, if all panels are made. Takes about half as long. */
 dcsr_status dcsr_i_nut_measure(uint64_t *bytes, const dcsr_i_nut_order *order);
+/* The bytes of one that is there, those of panels that others share included. */
+uint64_t dcsr_i_nut_bytes(const dcsr_i_nut *nut);
 /* An answer to order.changed, whose user it is: a dcsr_index_list of the rows that have changed, ascending. */
 bool dcsr_i_nut_list_changed(const void *list, uint64_t first, uint64_t end);
 void dcsr_i_nut_retain(dcsr_i_nut *nut);

@@ -25,12 +25,13 @@
  *
  * Where the features of what the view shows are known (dcsr_view_get_features(), also by a plan or another view of the
  * version), and push and pull are estimated to be near each other, the model of this machine has a say, too; so the
- * direction may depend on whether features have been asked for.
+ * direction may depend on whether features have been asked for. In a cuda context the model of the device decides, by
+ * the sizes of matrix, vector and mask, among the directions for which rows or tiles are there.
  *
  * Tiles serve products over a built-in semiring that works on the matrix's type, or does not look at its values; in
  * vxm its multiplication must commute. They are read as a whole, so they are for vectors that are (nearly) full and
  * larger than the cache. Those of the transpose (vxm, and mxv with the transpose) are made, with the transpose, when
- * they are first asked for, and taken by themselves from then on; the view keeps them. Where tiles were asked for and
+ * they are first asked for, and considered from then on; the view keeps them. Where tiles were asked for and
  * do not serve:
  * INVALID_ARGUMENT. Sums of floating-point numbers by tiles depend on the tiles alone, not on threads, on either
  * device.

@@ -260,6 +260,28 @@ static dcsr_status read_svm(reader *r, dcsr_i_svm *svm, uint32_t inputs)
     return DCSR_OK;
 }
 
+/* ---- Products with sparse vectors ---- */
+
+/* The number of a word among n names; n where it is none of them. */
+static int name_of(reader *r, const char *const *names, int n)
+{
+    int k = 0;
+    while (k < n && !keyword(r, names[k])) k++;
+    return k;
+}
+
+static dcsr_status read_way(reader *r, dcsr_i_model *model)
+{
+    const int sums = name_of(r, dcsr_i_sums_names, DCSR_I_SUMS),
+              way = name_of(r, dcsr_i_way_names, DCSR_I_WAYS);
+    dcsr_i_way_cost cost = {.known = true};
+    if (sums == DCSR_I_SUMS || way == DCSR_I_WAYS || model->way[sums][way].known ||
+        !numbers(r, cost.factor, DCSR_I_WAY_TERMS) || !end_line(r))
+        return wrong(r, "what a way of products with sparse vectors costs is not as it should be");
+    model->way[sums][way] = cost;
+    return DCSR_OK;
+}
+
 /* ---- Models ---- */
 
 static dcsr_status read_parts(reader *r, dcsr_i_model *model)
@@ -274,8 +296,10 @@ static dcsr_status read_parts(reader *r, dcsr_i_model *model)
             DCSR_TRY(read_forest(r, &model->forest[time ? DCSR_I_BY_TIME : DCSR_I_BY_ENERGY], model));
         } else if (keyword(r, "svm")) {
             DCSR_TRY(read_svm(r, &model->svm, model->features + 1));
+        } else if (keyword(r, "way")) {
+            DCSR_TRY(read_way(r, model));
         } else {
-            return wrong(r, "here should be a forest, an svm, or the end");
+            return wrong(r, "here should be a forest, an svm, a way, or the end");
         }
     }
     if (!end_line(r) || r->at != r->end) return wrong(r, "something follows the end");

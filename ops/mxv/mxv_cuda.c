@@ -10,13 +10,11 @@
 #include "dcsr/base/runtime.h"
 #include "dcsr/vector/vector_data.h"
 #include "ops/algebra/dispatch.h"
+#include "ops/choice/choice.h"
 #include "ops/vector/write_vector_cuda.h"
 
 enum {
-    FEW = 32, /* a push that finds less than 1/32 of t's elements has a sparse result */
-    LONG =
-        16
-        << 20, /* bytes of a vector that does not stay in the second-level cache beside what streams through */
+    FEW = 32,     /* a push that finds less than 1/32 of t's elements has a sparse result */
     PUSH_COST = 3 /* of an entry, in entries that are pulled: 1.2 (R-MAT) to 3 (grids) on an H200 */
 };
 
@@ -88,15 +86,20 @@ typedef struct product {
     uint64_t looked_at; /* entries, where that is known */
 } product;
 
-/* The way that looks at less, where the transpose is there for either. */
+/* Elements of w that the mask allows. */
+static uint64_t allowed_by(const dcsr_i_mxv_call *c)
+{
+    const uint64_t n = c->w->size, in_mask = c->mask ? c->mask->body.nvals : n;
+    return c->desc && c->desc->mask_complement ? n - in_mask : in_mask;
+}
+
+/* Without a model: the way that looks at less. */
 static dcsr_direction cheaper(const product *p)
 {
     const dcsr_i_mxv_call *c = p->call;
-    const dcsr_vector *u = c->u, *w = c->w;
-    uint64_t allowed = c->mask ? c->mask->body.nvals : w->size;
-    if (c->desc && c->desc->mask_complement) allowed = w->size - allowed;
-    double pushed = PUSH_COST * (double)u->body.nvals / (double)(u->size + 1);
-    return pushed < (double)allowed / (double)(w->size + 1) ? DCSR_DIRECTION_PUSH : DCSR_DIRECTION_PULL;
+    const double pushed = PUSH_COST * (double)c->u->body.nvals / (double)(c->u->size + 1);
+    return pushed < (double)allowed_by(c) / (double)(c->w->size + 1) ? DCSR_DIRECTION_PUSH
+                                                                     : DCSR_DIRECTION_PULL;
 }
 
 static const dcsr_i_nut *find_tiles(const product *p)
@@ -108,13 +111,38 @@ static const dcsr_i_nut *find_tiles(const product *p)
     return dcsr_i_cuda_nut_shared_bytes(&p->x.semiring, &nut->shown) <= most ? nut : NULL;
 }
 
-/* Whether tiles are better than a pull that reads all entries: where it would miss the cache. */
-static bool prefers_tiles(const product *p)
+static dcsr_i_sums sums_of(const product *p)
 {
+    const dcsr_i_cuda_semiring *s = &p->x.semiring;
+    if (s->any || (s->type == DCSR_BOOL && s->terminal_kind != DCSR_I_NO_TERMINAL))
+        return DCSR_I_ENDING_EARLY;
+    return p->call->u->body.nvals == p->call->u->size ? DCSR_I_OVER_ALL : DCSR_I_OVER_SOME;
+}
+
+/* Of those for which the rows or tiles are there. */
+static dcsr_status choose_among(product *p)
+{
+    static const dcsr_direction ways[DCSR_I_WAYS] = {DCSR_DIRECTION_PUSH, DCSR_DIRECTION_PULL,
+                                                     DCSR_DIRECTION_TILES};
     const dcsr_i_mxv_call *c = p->call;
-    return p->tiles && p->way == DCSR_DIRECTION_PULL && !c->mask &&
-           p->x.semiring.terminal_kind == DCSR_I_NO_TERMINAL && p->x.semiring.reads_vector &&
-           c->u->size * p->size > LONG;
+    const bool both = dcsr_i_cuda_view_transpose_is_ready(c->A);
+    const dcsr_i_product asked = {.sums = sums_of(p),
+                                  .possible = {both || p->way == DCSR_DIRECTION_PUSH,
+                                               both || p->way == DCSR_DIRECTION_PULL, p->tiles != NULL},
+                                  .rows = (double)c->w->size,
+                                  .cols = (double)c->u->size,
+                                  .nnz = (double)dcsr_i_view_rows(c->A)->device.stored,
+                                  .elements = (double)c->u->body.nvals,
+                                  .wanted = (double)allowed_by(c)};
+    dcsr_i_way way = DCSR_I_BY_ROWS;
+    bool known;
+    if (!both && !p->tiles) return DCSR_OK;
+    DCSR_TRY(dcsr_i_choose_way(&way, &known, c->w->context, &asked));
+    if (known)
+        p->way = ways[way];
+    else if (both)
+        p->way = cheaper(p);
+    return DCSR_OK;
 }
 
 /* The way, and the rows that it reads: what was asked for; else, unless the transpose is there, what reads
@@ -127,8 +155,7 @@ static dcsr_status choose_way(product *p)
     if (p->way == DCSR_DIRECTION_TILES && c->transposed && dcsr_i_view_nut(c->A, false))
         DCSR_TRY(dcsr_i_view_make_turned_nut(c->A));
     p->tiles = find_tiles(p);
-    if (!asked && dcsr_i_cuda_view_transpose_is_ready(c->A)) p->way = cheaper(p);
-    if (!asked && prefers_tiles(p)) p->way = DCSR_DIRECTION_TILES;
+    if (!asked) DCSR_TRY(choose_among(p));
     if (p->way == DCSR_DIRECTION_TILES && !p->tiles) return dcsr_i_mxv_refuse_tiles(c);
     p->other = p->way == DCSR_DIRECTION_TILES ? c->transposed : p->way != own;
     p->x.rows = dcsr_i_view_rows(c->A)->device;

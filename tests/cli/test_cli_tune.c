@@ -9,7 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TestSuite(cli_tune, .init = program_begin, .fini = program_end, .timeout = 120);
+static char check_model[PATH_MAX];
+
+static void begin(void)
+{
+    cr_assert(realpath("tools/check_model.py", check_model), "tests run in the root of the repository");
+    program_begin();
+}
+
+TestSuite(cli_tune, .init = begin, .fini = program_end, .timeout = 120);
 
 static bool can_train(void)
 {
@@ -183,8 +191,9 @@ static void write_table(const char *name, int matrices, double small_csr)
     const char *costs = strstr(head, "\tseconds:");
     features = -1;
     for (const char *at = head; at < costs; at++) features += *at == '\t';
-    enum { DENSITIES = 8 };
-    const int kernels = (words - 2 - features - 4 * DENSITIES) / 3;
+    /* Of products: seconds of three ways and by itself, which is taken, and three numbers of what there is to do. */
+    enum { PRODUCTS = 21, DENSITIES = 8, OF_EACH = 8 };
+    const int kernels = (words - 2 - features - OF_EACH * PRODUCTS) / 3;
     char *table = malloc(1 << 20), *to = table;
     to += sprintf(to, "%.*s\n", (int)(strchr(head, '\n') - text), text);
     for (int m = 0; m < matrices; m++) {
@@ -197,9 +206,10 @@ static void write_table(const char *name, int matrices, double small_csr)
         for (int k = 0; k < kernels; k++) to += sprintf(to, "\t%g", k == 0 ? 0. : 2.);
         for (int k = 0; k < kernels; k++) to += sprintf(to, "\t-");
         /* By columns while there are few entries in the vector, else by rows or tiles. */
-        for (int d = 0; d < DENSITIES; d++) to += sprintf(to, "\t%d", 1 + d);
-        for (int d = 0; d < 2 * DENSITIES; d++) to += sprintf(to, "\t%d", 4);
-        for (int d = 0; d < DENSITIES; d++) to += sprintf(to, "\t%d", d > 3);
+        for (int p = 0; p < PRODUCTS; p++) to += sprintf(to, "\t%d", 1 + p % DENSITIES);
+        for (int p = 0; p < 3 * PRODUCTS; p++) to += sprintf(to, "\t%d", 4);
+        for (int p = 0; p < PRODUCTS; p++) to += sprintf(to, "\t%d", p % DENSITIES > 3);
+        for (int p = 0; p < 3 * PRODUCTS; p++) to += sprintf(to, "\t%d", 10 * (1 + p % DENSITIES));
         to += sprintf(to, "\n");
     }
     program_write_file(name, table);
@@ -229,7 +239,13 @@ Test(cli_tune, trains_a_model_that_is_used)
     cr_assert(json_object_get(json_object_get(time, "totals"), "1000"));
     const json_t *machine = json_object_get(json_object_get(r.json, "vectors"), "machine");
     cr_assert(json_number_value(json_object_get(machine, "within5")) > 0.9);
+    const json_t *ways = json_object_get(json_object_get(r.json, "ways"), "estimates, early");
+    cr_assert(json_number_value(json_object_get(ways, "R")) >= 1);
     program_free(&r);
+    char command[2 * PATH_MAX];
+    snprintf(command, sizeof command,
+             "/usr/bin/python3 %s m.model t.tsv | grep 'the model *100.0%%' >/dev/null", check_model);
+    cr_assert_eq(system(command), 0);
     /* The same matrices are known already; of another machine there is a complaint. */
     PROGRAM_JSON(r, "--json --device cpu tune --table t.tsv --also t.tsv --no-model --matrices 0 --report");
     PROGRAM_INTEGER(&r, "matrices", 40);

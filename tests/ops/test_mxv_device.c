@@ -1,7 +1,12 @@
 /* test_mxv_device.c: products of a matrix and a vector on a device: the bits that the cpu gives, over every
  * semiring and type, with masks and accumulators, in either direction. */
+#include <dcsr/features.h>
 #include <dcsr/mxv.h>
+#include "ops/choice/choice.h"
 #include "tests/support/support_parity.h"
+#include <stdlib.h>
+#include <unistd.h>
+#include <zlib.h>
 
 /* One call, in both contexts. */
 typedef struct problem {
@@ -264,14 +269,38 @@ Test(mxv_device, leaves_the_rest_to_the_host)
     close_device();
 }
 
-/* Once the transpose is there, which directions that need it make, and CSC views have, the number of elements
- * decides. */
+/* Has a model made up, by which an entry of the vector's columns costs three of the rows that are read. */
+static void use_model(void)
+{
+    static char path[] = "/tmp/dcsr-ways-XXXXXX";
+    char machine[256], body[1000];
+    const int fd = mkstemp(path);
+    cr_assert(fd >= 0);
+    TEST_OK(dcsr_model_get_machine(context, machine, sizeof machine));
+    snprintf(body, sizeof body,
+             "device cuda\nmachine %s\nmade by hand\nfeatures nnz\nkernels a b\nforest time 1 0 1\ntree 0 1\n"
+             "leaf 1 0 1 0 2 3\nway some columns 0 0 0 3\nway some rows 0 0 1 0\n"
+             "way all columns 0 0 0 3\nway all rows 0 0 1 0\nend\n",
+             machine);
+    FILE *file = fdopen(fd, "w");
+    fprintf(file, "dcsr-model 1\ncrc32 %08lx\n%s", crc32(0, (const Bytef *)body, (uInt)strlen(body)), body);
+    cr_assert(!fclose(file));
+    setenv("DCSR_MODEL", path, 1);
+    dcsr_i_models_forget();
+    dcsr_model_info info;
+    TEST_OK(dcsr_model_get_info(&info, context));
+    cr_assert_str_empty(info.refused);
+    remove(path);
+}
+
+/* Once the transpose is there, which directions that need it make, and CSC views have, the model decides. */
 Test(mxv_device, takes_the_cheaper_way)
 {
     open_device();
     NEEDS_GPU();
     parity p;
     parity_open(&p, 81);
+    use_model();
     problem x = {.semiring = dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_INT64)};
     x.A = parity_matrix(&p, DCSR_INT64, 400, 400, 3000, 1, 2, DCSR_POLICY_LAST);
     x.w = parity_vector(&p, DCSR_INT64, 400, 0);
@@ -302,6 +331,8 @@ Test(mxv_device, takes_the_cheaper_way)
         dcsr_view_destroy(x.A.view[THERE]);
         TEST_OK(dcsr_view_create(&x.A.view[THERE], x.A.in[THERE], DCSR_LAYOUT_CSC, 0));
     }
+    unsetenv("DCSR_MODEL");
+    dcsr_i_models_forget();
     free_vectors(&x);
     parity_free_matrix(&x.A);
     parity_close(&p);

@@ -54,10 +54,11 @@ typedef struct dcsr_i_spmv_kernel {
     /* *format is NULL on failure (OUT_OF_MEMORY, on a device also DEVICE). */
     dcsr_status (*build)(void **format, const dcsr_i_spmv_matrix *A);
     /* *format, which is that of `before`, another version of the same shape, becomes that of A; only the rows that
-     * `changed` lists, ascending, differ. All or nothing; *done becomes false where that is not possible, as rows have
-     * other lengths than the format has room for. Then it takes the bytes that measure() says of A, or fewer.
-     * NULL: the format is built anew, as where it was not done. */
-    dcsr_status (*refresh)(void **format, bool *done, const dcsr_i_spmv_matrix *A,
+     * `changed` lists, ascending, differ. Costs what these rows are, and some steps a row of all, but no reading of
+     * other entries. All or nothing: *done says whether it was possible; else rows have other lengths than the format
+     * has room for. *bytes is what it takes then, about what measure() says of A. NULL: the format is built anew, as
+     * where it was not done. */
+    dcsr_status (*refresh)(void **format, bool *done, uint64_t *bytes, const dcsr_i_spmv_matrix *A,
                            const dcsr_i_spmv_matrix *before, const dcsr_index_list *changed);
     dcsr_status (*run)(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A, const void *format);
     void (*discard)(void *format, const dcsr_i_spmv_matrix *A);

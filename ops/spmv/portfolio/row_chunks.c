@@ -6,7 +6,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { ALIGNMENT = 64, SORTED_AT_MOST = 256 };
+enum {
+    ALIGNMENT = 64,
+    SORTED_AT_MOST = 256,
+    BYTES_OF_EACH = sizeof(uint64_t) + sizeof(void *) /* chunk, besides its own */
+};
 
 const char *dcsr_i_spmv_refuses_sparse_lines(const dcsr_i_spmv_matrix *A)
 {
@@ -38,12 +42,13 @@ static uint64_t aligned(uint64_t bytes)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static room find_room(const dcsr_i_spmv_chunked *kernel, const dcsr_i_spmv_matrix *A)
+/* For some chunks, or, if `which` is NULL, the first ones. */
+static room find_room(const dcsr_i_spmv_chunked *kernel, const dcsr_i_spmv_matrix *A, const uint64_t *which,
+                      uint64_t chunks)
 {
-    const uint64_t chunks = chunk_count(kernel, A);
     uint64_t most = 0;
-    for (uint64_t c = 0; c < chunks; c++) {
-        const uint64_t first = c * kernel->rows, rows = rows_of_chunk(kernel, A, c);
+    for (uint64_t k = 0; k < chunks; k++) {
+        const uint64_t c = which ? which[k] : k, first = c * kernel->rows, rows = rows_of_chunk(kernel, A, c);
         uint64_t entries = 0;
         for (uint64_t r = 0; r < rows; r++) entries += dcsr_i_rows_length(A->rows, first + r);
         if (entries > most) most = entries;
@@ -117,7 +122,7 @@ typedef struct walk {
 static dcsr_status walk_chunks(walk *w)
 {
     const dcsr_i_spmv_matrix *A = w->A;
-    const room r = find_room(w->kernel, A);
+    const room r = find_room(w->kernel, A, w->which, w->count);
     int threads = dcsr_i_spmv_threads(A);
     if ((uint64_t)threads > w->count) threads = w->count ? (int)w->count : 1;
     char *memory = dcsr_i_alloc(A->context, DCSR_I_SCRATCH, (size_t)threads, r.all);
@@ -155,9 +160,8 @@ dcsr_status dcsr_i_spmv_chunks_measure(uint64_t *bytes, const dcsr_i_spmv_chunke
                                        const dcsr_i_spmv_matrix *A, const void *common)
 {
     walk w = {.kernel = kernel, .A = A, .common = common, .count = chunk_count(kernel, A)};
-    const uint64_t each = sizeof(uint64_t) + sizeof(void *);
     DCSR_TRY(walk_chunks(&w));
-    *bytes = sizeof(dcsr_i_spmv_chunks) + w.count * each + w.total;
+    *bytes = sizeof(dcsr_i_spmv_chunks) + w.count * BYTES_OF_EACH + w.total;
     return DCSR_OK;
 }
 
@@ -192,9 +196,9 @@ static uint64_t chunks_of(uint64_t *which, const dcsr_i_spmv_chunked *kernel, co
 }
 
 /* New chunks are all there before the first takes the place of an old one. */
-dcsr_status dcsr_i_spmv_chunks_refresh(dcsr_i_spmv_chunks *chunks, const dcsr_i_spmv_chunked *kernel,
-                                       const dcsr_i_spmv_matrix *A, const void *common,
-                                       const dcsr_index_list *changed)
+dcsr_status dcsr_i_spmv_chunks_refresh(dcsr_i_spmv_chunks *chunks, uint64_t *bytes,
+                                       const dcsr_i_spmv_chunked *kernel, const dcsr_i_spmv_matrix *A,
+                                       const void *common, const dcsr_index_list *changed)
 {
     enum { PARTS = 3 }; /* of the memory: numbers, chunks, their bytes */
     const uint64_t most = changed->n < chunks->count ? changed->n : chunks->count;
@@ -211,6 +215,8 @@ dcsr_status dcsr_i_spmv_chunks_refresh(dcsr_i_spmv_chunks *chunks, const dcsr_i_
         chunks->bytes[c] = w.bytes[k];
     }
     dcsr_i_free(A->context, DCSR_I_SCRATCH, memory, PARTS * most, sizeof(uint64_t));
+    *bytes = sizeof *chunks + chunks->count * BYTES_OF_EACH;
+    for (uint64_t c = 0; c < chunks->count; c++) *bytes += chunks->bytes[c];
     return status;
 }
 

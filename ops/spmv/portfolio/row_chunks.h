@@ -44,9 +44,10 @@ dcsr_status dcsr_i_spmv_chunks_measure(uint64_t *bytes, const dcsr_i_spmv_chunke
                                        const dcsr_i_spmv_matrix *A, const void *common);
 dcsr_status dcsr_i_spmv_chunks_build(dcsr_i_spmv_chunks **chunks, const dcsr_i_spmv_chunked *kernel,
                                      const dcsr_i_spmv_matrix *A, const void *common);
-dcsr_status dcsr_i_spmv_chunks_refresh(dcsr_i_spmv_chunks *chunks, const dcsr_i_spmv_chunked *kernel,
-                                       const dcsr_i_spmv_matrix *A, const void *common,
-                                       const dcsr_index_list *changed);
+/* *bytes is what it takes then. */
+dcsr_status dcsr_i_spmv_chunks_refresh(dcsr_i_spmv_chunks *chunks, uint64_t *bytes,
+                                       const dcsr_i_spmv_chunked *kernel, const dcsr_i_spmv_matrix *A,
+                                       const void *common, const dcsr_index_list *changed);
 /* NULL does nothing. */
 void dcsr_i_spmv_chunks_discard(dcsr_i_spmv_chunks *chunks, const dcsr_i_spmv_matrix *A);
 
@@ -66,13 +67,14 @@ void dcsr_i_spmv_chunks_discard(dcsr_i_spmv_chunks *chunks, const dcsr_i_spmv_ma
     static void discard_##name(void *format, const dcsr_i_spmv_matrix *A)                \
     {                                                                                    \
         dcsr_i_spmv_chunks_discard(format, A);                                           \
-    } /* Likewise. */
-#define DCSR_I_SPMV_CHUNKED_REFRESH(name, kernel, common)                                               \
-    static dcsr_status refresh_##name(void **format, bool *done, const dcsr_i_spmv_matrix *A,           \
-                                      const dcsr_i_spmv_matrix *before, const dcsr_index_list *changed) \
-    {                                                                                                   \
-        (void)before;                                                                                   \
-        (void)done; /* always */                                                                        \
-        return dcsr_i_spmv_chunks_refresh(*format, kernel, A, common, changed);                         \
+    } /* Likewise, as long as `same`, what all chunks share is that of `before`. */
+#define DCSR_I_SPMV_CHUNKED_REFRESH(name, kernel, common, same)                                          \
+    static dcsr_status refresh_##name(void **format, bool *done, uint64_t *bytes,                        \
+                                      const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_matrix *before,     \
+                                      const dcsr_index_list *changed)                                    \
+    {                                                                                                    \
+        (void)before;                                                                                    \
+        *done = same;                                                                                    \
+        return *done ? dcsr_i_spmv_chunks_refresh(*format, bytes, kernel, A, common, changed) : DCSR_OK; \
     }
 #endif

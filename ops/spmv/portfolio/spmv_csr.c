@@ -71,6 +71,25 @@ static dcsr_status build_csr(void **format, const dcsr_i_spmv_matrix *A)
     return DCSR_OK;
 }
 
+/* Rows to their places, if all have kept their lengths. */
+static dcsr_status refresh_csr(void **format, bool *done, uint64_t *bytes, const dcsr_i_spmv_matrix *A,
+                               const dcsr_i_spmv_matrix *before, const dcsr_index_list *changed)
+{
+    const csr *f = *format;
+    const size_t size = dcsr_type_size(A->info.type);
+    (void)before;
+    *done = true;
+    for (uint64_t i = 0; i < changed->n && *done; i++) {
+        const uint64_t row = changed->indices[i];
+        *done = dcsr_i_rows_length(A->rows, row) == f->offsets[row + 1] - f->offsets[row];
+    }
+    for (uint64_t i = 0; i < changed->n && *done; i++) {
+        const uint64_t row = changed->indices[i], to = f->offsets[row];
+        dcsr_i_spmv_copy_row(A->rows, row, f->columns + to, size ? (char *)f->values + to * size : NULL);
+    }
+    return measure_csr(bytes, A);
+}
+
 static dcsr_status run_csr(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A,
                            const void *format)
 {
@@ -90,6 +109,7 @@ const dcsr_i_spmv_kernel dcsr_i_spmv_csr = {
     .refuses = refuses_csr,
     .measure = measure_csr,
     .build = build_csr,
+    .refresh = refresh_csr,
     .run = run_csr,
     .discard = discard_csr,
 };

@@ -20,6 +20,7 @@ static uint64_t measure_chunk(const dcsr_i_spmv_chunk *c)
 
 static const dcsr_i_spmv_chunked chunked = DCSR_I_SLICED(measure_chunk);
 DCSR_I_SPMV_CHUNKED_CALLS(ell, &chunked, &A->info.max_row)
+DCSR_I_SPMV_CHUNKED_REFRESH(ell, &chunked, &A->info.max_row, A->info.max_row == before->info.max_row)
 
 static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A, const void *format)
 {
@@ -31,6 +32,7 @@ const dcsr_i_spmv_kernel dcsr_i_spmv_ell = {
     .refuses = refuses,
     .measure = measure_ell,
     .build = build_ell,
+    .refresh = refresh_ell,
     .run = run,
     .discard = discard_ell,
 };

@@ -68,6 +68,12 @@ static dcsr_status build(void **format, const dcsr_i_spmv_matrix *A)
     return dcsr_i_spmv_csr.build(format, A);
 }
 
+static dcsr_status refresh(void **format, bool *done, uint64_t *bytes, const dcsr_i_spmv_matrix *A,
+                           const dcsr_i_spmv_matrix *before, const dcsr_index_list *changed)
+{
+    return dcsr_i_spmv_csr.refresh(format, done, bytes, A, before, changed);
+}
+
 static void discard(void *format, const dcsr_i_spmv_matrix *A)
 {
     dcsr_i_spmv_csr.discard(format, A);
@@ -78,6 +84,7 @@ const dcsr_i_spmv_kernel dcsr_i_spmv_merge = {
     .refuses = refuses,
     .measure = measure,
     .build = build,
+    .refresh = refresh,
     .run = run,
     .discard = discard,
 };

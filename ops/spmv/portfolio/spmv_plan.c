@@ -166,10 +166,10 @@ static dcsr_status bring_up_to_date(dcsr_spmv_plan *plan, bool *done, const dcsr
     dcsr_diff *diff;
     dcsr_index_list changed;
     uint64_t bytes = 0;
+    *done = false;
     DCSR_TRY(dcsr_view_diff(&diff, plan->A.view, A->view));
     dcsr_status status = dcsr_diff_get_rows(diff, &changed);
-    if (!status) status = plan->kernel->measure(&bytes, A);
-    if (!status) status = plan->kernel->refresh(&plan->format, done, A, &plan->A, &changed);
+    if (!status) status = plan->kernel->refresh(&plan->format, done, &bytes, A, &plan->A, &changed);
     dcsr_diff_destroy(diff);
     if (status || !*done) return status;
     plan->A = *A;
@@ -448,13 +448,13 @@ static dcsr_status follow(dcsr_spmv_plan *plan, const dcsr_i_spmv_matrix *A)
 {
     const dcsr_i_spmv_kernel *kernel = plan->kernel;
     const bool same_shape = A->info.rows == plan->A.info.rows && A->info.cols == plan->A.info.cols;
-    const char *refusal = why_not(kernel, A);
-    if (plan->format && kernel->refresh && same_shape && !refusal && !A->view->shows_duplicates &&
+    if (plan->format && kernel->refresh && same_shape && !A->view->shows_duplicates &&
         !plan->A.view->shows_duplicates) {
-        bool done = true;
+        bool done;
         DCSR_TRY(bring_up_to_date(plan, &done, A));
         if (done) return DCSR_OK;
     }
+    const char *refusal = why_not(kernel, A);
     if (refusal && plan->named)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv: kernel %s %s; take another, or auto",
                            kernel->told.name, refusal);

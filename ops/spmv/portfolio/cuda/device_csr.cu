@@ -55,6 +55,13 @@ dcsr_status dcsr_i_spmv_csr_plan(dcsr_i_spmv_format *format, const dcsr_i_spmv_m
     return DCSR_OK;
 }
 
+uint32_t *dcsr_i_spmv_make_flag(const dcsr_i_spmv_making *making)
+{
+    uint32_t *flag = (uint32_t *)dcsr_i_cuda_alloc(making->stream, DCSR_I_SCRATCH, 1, sizeof *flag);
+    if (flag) dcsr_i_cuda_fill(making->stream, flag, 0, sizeof *flag);
+    return flag;
+}
+
 dcsr_status dcsr_i_spmv_read_flag(bool *raised, const dcsr_i_spmv_making *making, uint32_t *flag)
 {
     uint32_t read = 0;
@@ -67,7 +74,7 @@ dcsr_status dcsr_i_spmv_read_flag(bool *raised, const dcsr_i_spmv_making *making
 }
 
 dcsr_status dcsr_i_spmv_csr_refresh(bool *done, dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,
-                                    const dcsr_i_spmv_changed *changed, uint64_t)
+                                    const dcsr_i_spmv_changed *changed, const dcsr_i_spmv_format *)
 {
     const dcsr_i_cuda_walk &walk = changed->walk;
     bool differ = true;
@@ -75,13 +82,10 @@ dcsr_status dcsr_i_spmv_csr_refresh(bool *done, dcsr_i_spmv_format *format, cons
     if (making->contiguous || format->array[1].lent) return DCSR_OK;
     uint64_t *begin =
         (uint64_t *)dcsr_i_cuda_alloc(making->stream, DCSR_I_SCRATCH, walk.count, sizeof *begin);
-    uint32_t *flag =
-        begin ? (uint32_t *)dcsr_i_cuda_alloc(making->stream, DCSR_I_SCRATCH, 1, sizeof *flag) : nullptr;
-    if (flag) {
-        dcsr_i_cuda_fill(making->stream, flag, 0, sizeof *flag);
+    uint32_t *flag = begin ? dcsr_i_spmv_make_flag(making) : nullptr;
+    if (flag)
         dcsr_i_cuda_launch(making->stream, find_rows, walk.count, walk, (const uint32_t *)format->array[0].at,
                            begin, flag);
-    }
     const dcsr_status status = dcsr_i_spmv_read_flag(&differ, making, flag);
     *done = !status && !differ;
     if (*done)

@@ -2,6 +2,7 @@
 #ifndef DCSR_DEVICE_FORMAT_CUH
 #define DCSR_DEVICE_FORMAT_CUH
 
+#include "dcsr/device/reduce.cuh"
 #include "ops/spmv/portfolio/cuda/device_format.h"
 #include "ops/spmv/product.cuh"
 
@@ -113,6 +114,17 @@ struct strips {
         return start ? start[slice + 1] - start[slice] : width;
     }
 };
+
+/* Raises *differ where the slice of a row that has changed is as wide no more. */
+template <class Strips>
+__global__ void compare_widths(dcsr_i_cuda_walk walk, uint64_t rows, Strips strip, uint32_t *differ)
+{
+    for (uint64_t i = dcsr_i_cuda_first_warp(); i < walk.count; i += dcsr_i_cuda_warp_step()) {
+        const uint64_t slice = walk.list[i] / SLICE, row = slice * SLICE + dcsr_i_cuda_lane();
+        const uint64_t width = dcsr_i_cuda_warp_max(row < rows ? dcsr_i_cuda_length(walk.rows, row) : 0);
+        if (dcsr_i_cuda_lane() == 0 && width != strip.width_of(slice)) *differ = 1;
+    }
+}
 
 /* ---- Sums that go on from tile to tile ---- */
 

@@ -78,10 +78,10 @@ typedef struct dcsr_i_spmv_recipe {
     uint32_t lanes; /* to a row; 0: as the recipe likes */
     bool by_column; /* has a number for each column */
     /* Writes the rows that have changed to their places; *done becomes false, with nothing written, where these are too
-     * few or too many. `longest` is of the rows as they are now. NULL: the format is built anew. OUT_OF_MEMORY,
-     * DEVICE. */
+     * few or too many. `now` has the numbers of the view as it is now, those of `format` are of before. NULL: the
+     * format is built anew. OUT_OF_MEMORY, DEVICE. */
     dcsr_status (*refresh)(bool *done, dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,
-                           const dcsr_i_spmv_changed *changed, uint64_t longest);
+                           const dcsr_i_spmv_changed *changed, const dcsr_i_spmv_format *now);
 } dcsr_i_spmv_recipe;
 
 /* ---- Recipes ---- */
@@ -124,8 +124,10 @@ dcsr_status dcsr_i_spmv_csr_plan(dcsr_i_spmv_format *format, const dcsr_i_spmv_m
 dcsr_status dcsr_i_spmv_csr_fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making);
 /* Where rows have kept their lengths. */
 dcsr_status dcsr_i_spmv_csr_refresh(bool *done, dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,
-                                    const dcsr_i_spmv_changed *changed, uint64_t longest);
-/* Reads back a flag that kernels raise, of 4 bytes in scratch memory, and frees it. */
+                                    const dcsr_i_spmv_changed *changed, const dcsr_i_spmv_format *now);
+/* A flag that kernels raise, of 4 bytes in scratch memory; NULL: no memory. Reads it back, and frees it; NULL is
+ * OUT_OF_MEMORY. */
+uint32_t *dcsr_i_spmv_make_flag(const dcsr_i_spmv_making *making);
 dcsr_status dcsr_i_spmv_read_flag(bool *raised, const dcsr_i_spmv_making *making, uint32_t *flag);
 /* start[k] = how many of the rows weigh less than k * items, for k = 0 .. tiles; row i weighs ends[i] + i. */
 void dcsr_i_spmv_find_tiles(dcsr_i_cuda_stream *stream, const uint32_t *ends, uint64_t rows, uint64_t items,

@@ -168,26 +168,28 @@ static dcsr_status begin_changed(dcsr_i_spmv_changed *changed, uint32_t **list, 
     return DCSR_OK;
 }
 
-static dcsr_status refresh(void **made, bool *done, const dcsr_i_spmv_matrix *A, const dcsr_index_list *rows,
-                           const dcsr_i_spmv_recipe *recipe)
+static dcsr_status refresh(void **made, bool *done, uint64_t *bytes, const dcsr_i_spmv_matrix *A,
+                           const dcsr_index_list *rows, const dcsr_i_spmv_recipe *recipe)
 {
     dcsr_i_spmv_format *format = *made;
     dcsr_i_spmv_changed changed;
     uint32_t *list = NULL;
     uint64_t *offsets = NULL;
     *done = recipe->refresh != NULL;
+    *bytes = bytes_of(format);
     if (!*done || !rows->n) return DCSR_OK;
     dcsr_i_spmv_making m = making_of(A, recipe);
     if (!m.stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = begin_changed(&changed, &list, &offsets, &m, rows, A);
-    if (!status) status = recipe->refresh(done, format, &m, &changed, A->info.max_row);
+    const dcsr_i_spmv_format now = shape_of(A);
+    if (!status) status = recipe->refresh(done, format, &m, &changed, &now);
     dcsr_i_cuda_free(m.stream, DCSR_I_SCRATCH, list, rows->n, sizeof *list);
     dcsr_i_cuda_free(m.stream, DCSR_I_SCRATCH, offsets, rows->n + 1, sizeof *offsets);
     const dcsr_status waited = end(&m, NULL, A);
     if (!status) status = waited;
     if (!status && *done) {
-        format->nnz = A->info.nnz;
-        format->longest = A->info.max_row;
+        format->nnz = now.nnz;
+        format->longest = now.longest;
     }
     return status;
 }
@@ -202,36 +204,37 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
 
 /* ---- The kernels ---- */
 
-#define KERNEL(NAME, RECIPE, SUMMARY)                                                                   \
-    static const char *refuses_##NAME(const dcsr_i_spmv_matrix *A)                                      \
-    {                                                                                                   \
-        return dcsr_i_spmv_format_refuses(A, &(RECIPE));                                                \
-    }                                                                                                   \
-    static dcsr_status measure_##NAME(uint64_t *bytes, const dcsr_i_spmv_matrix *A)                     \
-    {                                                                                                   \
-        return dcsr_i_spmv_format_measure(bytes, A, &(RECIPE));                                         \
-    }                                                                                                   \
-    static dcsr_status build_##NAME(void **format, const dcsr_i_spmv_matrix *A)                         \
-    {                                                                                                   \
-        return dcsr_i_spmv_format_build(format, A, &(RECIPE));                                          \
-    }                                                                                                   \
-    static dcsr_status refresh_##NAME(void **format, bool *done, const dcsr_i_spmv_matrix *A,           \
-                                      const dcsr_i_spmv_matrix *before, const dcsr_index_list *changed) \
-    {                                                                                                   \
-        (void)before;                                                                                   \
-        return refresh(format, done, A, changed, &(RECIPE));                                            \
-    }                                                                                                   \
-    static dcsr_status run_##NAME(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A,      \
-                                  const void *format)                                                   \
-    {                                                                                                   \
-        return run(product, A, format, &(RECIPE));                                                      \
-    }                                                                                                   \
-    const dcsr_i_spmv_kernel dcsr_i_cuda_spmv_##NAME = {.told = {.name = #NAME, .summary = SUMMARY},    \
-                                                        .refuses = refuses_##NAME,                      \
-                                                        .measure = measure_##NAME,                      \
-                                                        .build = build_##NAME,                          \
-                                                        .refresh = refresh_##NAME,                      \
-                                                        .run = run_##NAME,                              \
+#define KERNEL(NAME, RECIPE, SUMMARY)                                                                \
+    static const char *refuses_##NAME(const dcsr_i_spmv_matrix *A)                                   \
+    {                                                                                                \
+        return dcsr_i_spmv_format_refuses(A, &(RECIPE));                                             \
+    }                                                                                                \
+    static dcsr_status measure_##NAME(uint64_t *bytes, const dcsr_i_spmv_matrix *A)                  \
+    {                                                                                                \
+        return dcsr_i_spmv_format_measure(bytes, A, &(RECIPE));                                      \
+    }                                                                                                \
+    static dcsr_status build_##NAME(void **format, const dcsr_i_spmv_matrix *A)                      \
+    {                                                                                                \
+        return dcsr_i_spmv_format_build(format, A, &(RECIPE));                                       \
+    }                                                                                                \
+    static dcsr_status refresh_##NAME(void **format, bool *done, uint64_t *bytes,                    \
+                                      const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_matrix *before, \
+                                      const dcsr_index_list *changed)                                \
+    {                                                                                                \
+        (void)before;                                                                                \
+        return refresh(format, done, bytes, A, changed, &(RECIPE));                                  \
+    }                                                                                                \
+    static dcsr_status run_##NAME(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A,   \
+                                  const void *format)                                                \
+    {                                                                                                \
+        return run(product, A, format, &(RECIPE));                                                   \
+    }                                                                                                \
+    const dcsr_i_spmv_kernel dcsr_i_cuda_spmv_##NAME = {.told = {.name = #NAME, .summary = SUMMARY}, \
+                                                        .refuses = refuses_##NAME,                   \
+                                                        .measure = measure_##NAME,                   \
+                                                        .build = build_##NAME,                       \
+                                                        .refresh = refresh_##NAME,                   \
+                                                        .run = run_##NAME,                           \
                                                         .discard = dcsr_i_spmv_format_discard};
 
 KERNEL(csr, dcsr_i_spmv_recipe_csr, "CSR, as many lanes to each row as the mean length keeps busy")

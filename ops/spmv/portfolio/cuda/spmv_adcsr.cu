@@ -137,6 +137,44 @@ dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
     return status;
 }
 
+/* Where the rows of each bin end in the order. */
+struct bin_ends {
+    uint64_t end[BINS];
+};
+
+/* Raises *differ where a row that has changed is of another bin now, or has another number of parts. */
+__global__ void compare_bins(dcsr_i_cuda_walk walk, const uint32_t *order, bin_ends bins,
+                             const dcsr_i_cuda_spmv_row *cut, uint32_t *differ)
+{
+    for (uint64_t i = dcsr_i_cuda_first(); i < walk.count; i += dcsr_i_cuda_step()) {
+        const uint64_t length = walk.offsets[i + 1] - walk.offsets[i];
+        const uint32_t bin = bin_of(length);
+        const uint64_t from = bin ? bins.end[bin - 1] : 0,
+                       at = dcsr_i_list_find(order, from, bins.end[bin], walk.list[i]);
+        if (at == bins.end[bin] || order[at] != walk.list[i] ||
+            (bin == LONG_BIN && cut[at - from].parts != parts_of(length)))
+            *differ = 1;
+    }
+}
+
+/* Nothing is to be written where rows stay in their bins, as they are read in place. */
+dcsr_status refresh(bool *done, dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m,
+                    const dcsr_i_spmv_changed *changed, const dcsr_i_spmv_format *)
+{
+    bin_ends bins;
+    bool differ = true;
+    uint64_t rows = 0;
+    for (int bin = 0; bin < BINS; bin++) bins.end[bin] = rows += format->bin[bin];
+    uint32_t *flag = dcsr_i_spmv_make_flag(m);
+    if (flag)
+        dcsr_i_cuda_launch(m->stream, compare_bins, changed->walk.count, changed->walk,
+                           array_of<const uint32_t>(format, ORDER), bins,
+                           array_of<const dcsr_i_cuda_spmv_row>(format, CUT), flag);
+    const dcsr_status status = dcsr_i_spmv_read_flag(&differ, m, flag);
+    *done = !status && !differ;
+    return status;
+}
+
 /* ---- Products ---- */
 
 /* Which warps work on which rows of the order: those of bin b from warp[b] on, behind the parts of long rows. */
@@ -258,4 +296,4 @@ void run(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *rows, const d
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_adcsr = {nullptr, nullptr, plan, fill, run, 0, false, nullptr};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_adcsr = {nullptr, nullptr, plan, fill, run, 0, false, refresh};

@@ -135,6 +135,11 @@ template <class T, class Key> DCSR_CUDA_INLINE uint32_t code_of(const T *table, 
     return low;
 }
 
+template <class T, class Key> DCSR_CUDA_INLINE bool has_code(const T *table, uint32_t count, Key key)
+{
+    return count && (Key)table[code_of(table, count, key)] == key;
+}
+
 /* Where entries go; without distances those are written themselves. */
 template <class V> struct coded {
     strips strip;
@@ -154,7 +159,7 @@ template <class V> __global__ void DCSR_CUDA_WALK_BOUNDS encode(dcsr_i_cuda_walk
             return found_entry<V>{walk.rows.columns[source.place], values ? values[source.place] : V()};
         },
         [&](const dcsr_i_cuda_entry &entry, const found_entry<V> &found) {
-            const uint64_t row = entry.i, p = entry.e - walk.offsets[row];
+            const uint64_t row = dcsr_i_cuda_row_of(walk, entry.i), p = entry.e - walk.offsets[entry.i];
             const uint64_t at = to.strip.begin(row / SLICE) + p * SLICE + row % SLICE;
             const int64_t distance = (int64_t)found.column - (int64_t)row;
             if (to.distances)
@@ -264,6 +269,17 @@ __global__ void clear_distances(int16_t *codes, uint64_t n)
     for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) codes[i] = NO_DISTANCE;
 }
 
+template <class V> coded<V> coded_of(const dcsr_i_spmv_format *f)
+{
+    return {{array_of<const uint32_t>(f, START), 0},
+            f->array[CODES].at,
+            array_of<uint8_t>(f, VALUE_CODES),
+            array_of<const int64_t>(f, DISTANCES),
+            array_of<const V>(f, VALUES),
+            (uint32_t)f->array[DISTANCES].count,
+            (uint32_t)f->array[VALUES].count};
+}
+
 template <class V>
 void fill_all(const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m, const census *found)
 {
@@ -280,14 +296,7 @@ void fill_all(const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m, const ce
     if (value_table)
         dcsr_i_cuda_launch_blocks(m->stream, list_keys<V>, 1, 64, 0, &found->values, value_table,
                                   f->array[VALUES].count);
-    const coded<V> to = {{array_of<const uint32_t>(f, START), 0},
-                         codes->at,
-                         array_of<uint8_t>(f, VALUE_CODES),
-                         distance_table,
-                         value_table,
-                         (uint32_t)distances->count,
-                         (uint32_t)f->array[VALUES].count};
-    dcsr_i_cuda_launch_walk(m->stream, encode<V>, f->nnz, f->rows, walk_of(f, m), to);
+    dcsr_i_cuda_launch_walk(m->stream, encode<V>, f->nnz, f->rows, walk_of(f, m), coded_of<V>(f));
 }
 
 dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
@@ -306,6 +315,70 @@ dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, found, 1, sizeof *found);
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, starts, slices + 1, sizeof *starts);
     return found ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+}
+
+/* ---- Refreshing ---- */
+
+/* Raises *differ where an entry has a distance or a value that has no code. */
+template <class V>
+__global__ void DCSR_CUDA_WALK_BOUNDS compare_codes(dcsr_i_cuda_walk walk, coded<V> to, uint32_t *differ)
+{
+    const V *values = (const V *)walk.rows.values;
+    dcsr_i_cuda_for_entries(
+        walk,
+        [&](const dcsr_i_cuda_entry &, const dcsr_i_cuda_source &source) {
+            return found_entry<V>{walk.rows.columns[source.place], values ? values[source.place] : V()};
+        },
+        [&](const dcsr_i_cuda_entry &entry, const found_entry<V> &found) {
+            const int64_t distance = (int64_t)found.column - (int64_t)dcsr_i_cuda_row_of(walk, entry.i);
+            const bool near = to.distances ? has_code(to.distances, to.distance_count, distance)
+                                           : distance <= INT16_MAX && distance >= -INT16_MAX;
+            if (!near || (values && !has_code(to.values, to.value_count, found.value))) *differ = 1;
+        });
+}
+
+/* The places behind the ends of rows that have changed are left. */
+template <class V> __global__ void clear_ends(dcsr_i_cuda_walk walk, coded<V> to)
+{
+    for (uint64_t i = dcsr_i_cuda_first(); i < walk.count; i += dcsr_i_cuda_step()) {
+        const uint64_t row = walk.list[i], slice = row / SLICE;
+        for (uint64_t p = walk.offsets[i + 1] - walk.offsets[i]; p < to.strip.width_of(slice); p++) {
+            const uint64_t at = to.strip.begin(slice) + p * SLICE + row % SLICE;
+            if (to.distances)
+                ((uint8_t *)to.codes)[at] = NO_CODE;
+            else
+                ((int16_t *)to.codes)[at] = NO_DISTANCE;
+        }
+    }
+}
+
+/* Where no slice has another width, and all that is new has a code; those that nothing has any more stay. */
+template <class V>
+dcsr_status refresh_typed(bool *done, const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m,
+                          const dcsr_i_spmv_changed *changed)
+{
+    const dcsr_i_cuda_walk &walk = changed->walk;
+    const coded<V> to = coded_of<V>(f);
+    bool differ = true;
+    uint32_t *flag = dcsr_i_spmv_make_flag(m);
+    if (flag) {
+        dcsr_i_cuda_launch_warps(m->stream, compare_widths<strips>, walk.count, walk, f->rows, to.strip,
+                                 flag);
+        dcsr_i_cuda_launch_walk(m->stream, compare_codes<V>, changed->entries, walk.count, walk, to, flag);
+    }
+    const dcsr_status status = dcsr_i_spmv_read_flag(&differ, m, flag);
+    *done = !status && !differ;
+    if (!*done) return status;
+    dcsr_i_cuda_launch(m->stream, clear_ends<V>, walk.count, walk, to);
+    dcsr_i_cuda_launch_walk(m->stream, encode<V>, changed->entries, walk.count, walk, to);
+    return status;
+}
+
+dcsr_status refresh(bool *done, dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m,
+                    const dcsr_i_spmv_changed *changed, const dcsr_i_spmv_format *)
+{
+    return format->value_size == sizeof(uint64_t) ? refresh_typed<uint64_t>(done, format, m, changed)
+                                                  : refresh_typed<uint32_t>(done, format, m, changed);
 }
 
 /* ---- Products ---- */
@@ -404,4 +477,4 @@ void run(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *, const dcsr_
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dictionary = {nullptr, unfit, plan, fill, run, 0, false, nullptr};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dictionary = {nullptr, unfit, plan, fill, run, 0, false, refresh};

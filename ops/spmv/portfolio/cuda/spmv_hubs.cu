@@ -174,16 +174,30 @@ dcsr_status plan(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
     return status;
 }
 
-/* The number of each column: of a hub where it is in shared memory; else behind the hubs, by its entries or place. */
-__global__ void number_columns(const uint32_t *order, uint64_t cols, uint64_t hubs, bool all,
-                               uint32_t *number)
+/* The number of each column: of those in the order their places there; of others behind the hubs by their own, or none
+ * where all that are in use have a place. */
+constexpr uint32_t NO_NUMBER = UINT32_MAX;
+__global__ void number_others(uint32_t *number, uint64_t cols, uint64_t hubs, bool all)
 {
     for (uint64_t i = dcsr_i_cuda_first(); i < cols; i += dcsr_i_cuda_step())
-        number[order[i]] = (uint32_t)(all || i < hubs ? i : hubs + order[i]);
+        number[i] = all ? NO_NUMBER : (uint32_t)(hubs + i);
+}
+__global__ void number_ordered(uint32_t *number, const uint32_t *order, uint64_t n)
+{
+    for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) number[order[i]] = (uint32_t)i;
+}
+
+void number_columns(uint32_t *number, const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m)
+{
+    const uint64_t ordered_columns = f->array[ORDER].count;
+    dcsr_i_cuda_launch(m->stream, number_others, f->cols, number, f->cols, f->width, renumbers(f));
+    dcsr_i_cuda_launch(m->stream, number_ordered, ordered_columns, number, array_of<const uint32_t>(f, ORDER),
+                       ordered_columns);
 }
 
 template <class V> struct listed {
     const uint32_t *number;
+    const uint64_t *begin; /* the first entry of each row of the walk; NULL: the walk is of all */
     uint32_t *columns;
     V *values;
 };
@@ -202,10 +216,25 @@ template <class V> __global__ void DCSR_CUDA_WALK_BOUNDS list_entries(dcsr_i_cud
                                   from ? from[source.place] : V()};
         },
         [&](const dcsr_i_cuda_entry &entry, const moved_entry<V> &moved) {
-            const uint64_t at = place_of(entry.e);
+            const uint64_t e = to.begin ? to.begin[entry.i] + entry.e - walk.offsets[entry.i] : entry.e;
+            const uint64_t at = place_of(e);
             to.columns[at] = moved.column;
             if (from) to.values[at] = moved.value;
         });
+}
+
+void list_walk(const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m, const dcsr_i_cuda_walk &walk,
+               uint64_t entries, const uint32_t *number, const uint64_t *begin)
+{
+    const auto list = [&](auto zero) {
+        typedef decltype(zero) V;
+        const listed<V> to = {number, begin, array_of<uint32_t>(f, COLUMNS), array_of<V>(f, VALUES)};
+        dcsr_i_cuda_launch_walk(m->stream, list_entries<V>, entries, walk.count, walk, to);
+    };
+    if (f->value_size == sizeof(uint64_t))
+        list(uint64_t());
+    else /* also a pattern, whose values are NULL */
+        list(uint32_t());
 }
 
 /* Flags, and the rows that have entries. */
@@ -242,17 +271,8 @@ void fill_arrays(dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m, const order
     uint32_t *number = columns.keys; /* which are not needed any more */
     dcsr_i_cuda_copy(m->stream, f->array[ORDER].at, columns.numbers,
                      f->array[ORDER].count * sizeof(uint32_t));
-    dcsr_i_cuda_launch(m->stream, number_columns, columns.cols, columns.numbers, columns.cols, f->width,
-                       renumbers(f), number);
-    const auto list = [=](auto zero) {
-        typedef decltype(zero) V;
-        const listed<V> to = {number, array_of<uint32_t>(f, COLUMNS), array_of<V>(f, VALUES)};
-        dcsr_i_cuda_launch_walk(m->stream, list_entries<V>, f->nnz, f->rows, walk_of(f, m), to);
-    };
-    if (f->value_size == sizeof(uint64_t))
-        list(uint64_t());
-    else /* also a pattern, whose values are NULL */
-        list(uint32_t());
+    number_columns(number, f, m);
+    list_walk(f, m, walk_of(f, m), f->nnz, number, nullptr);
     dcsr_i_cuda_fill(m->stream, f->array[FLAGS].at, 0, f->array[FLAGS].count * sizeof(uint32_t));
     dcsr_i_cuda_launch(m->stream, list_rows, f->rows, m->offsets, rank, f->rows, array_of<uint32_t>(f, FLAGS),
                        array_of<uint32_t>(f, ROWS));
@@ -270,6 +290,83 @@ dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
     if (!status && !rank) status = DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, rank, format->rows + 1, sizeof *rank);
     free_ordered(m, &columns);
+    return status;
+}
+
+/* ---- Refreshing ---- */
+
+/* What a format says of its rows. */
+struct row_ends {
+    const uint32_t *rows, *first, *flags;
+    uint64_t count, tiles, entries; /* rows that have entries, ... */
+
+    /* The first entry of row number r of those that have entries, found by its flag. */
+    __device__ uint64_t begin(uint64_t r) const
+    {
+        if (r == count) return entries;
+        const uint64_t k = dcsr_i_list_find(first, 0, tiles + 1, r + 1) - 1;
+        uint32_t left = (uint32_t)r - first[k];
+        uint64_t word = k * TILE_WORDS;
+        for (uint32_t here; left >= (here = (uint32_t)__popc(flags[word])); word++) left -= here;
+        uint32_t bits = flags[word];
+        for (; left; left--) bits &= bits - 1;
+        return word * 32 + (uint32_t)__ffs((int)bits) - 1;
+    }
+};
+
+/* Where rows that have changed begin; *differ is raised where one has another length there. */
+__global__ void find_rows(dcsr_i_cuda_walk walk, row_ends ends, uint64_t *begin, uint32_t *differ)
+{
+    for (uint64_t i = dcsr_i_cuda_first(); i < walk.count; i += dcsr_i_cuda_step()) {
+        const uint64_t length = walk.offsets[i + 1] - walk.offsets[i],
+                       r = dcsr_i_list_find(ends.rows, 0, ends.count, walk.list[i]);
+        const bool there = r < ends.count && ends.rows[r] == walk.list[i];
+        begin[i] = there ? ends.begin(r) : 0;
+        if (length != (there ? ends.begin(r + 1) - begin[i] : 0)) *differ = 1;
+    }
+}
+
+/* Raises *differ where a column has no number. */
+__global__ void DCSR_CUDA_WALK_BOUNDS look_for_numbers(dcsr_i_cuda_walk walk, const uint32_t *number,
+                                                       uint32_t *differ)
+{
+    dcsr_i_cuda_for_entries(
+        walk,
+        [&](const dcsr_i_cuda_entry &, const dcsr_i_cuda_source &source) {
+            return walk.rows.columns[source.place];
+        },
+        [&](const dcsr_i_cuda_entry &, uint32_t column) {
+            if (number[column] == NO_NUMBER) *differ = 1;
+        });
+}
+
+/* Where rows have kept their lengths, and all columns have numbers. These stay, as near to the order of entries as
+ * they were; what a row's sum is does not depend on them. */
+dcsr_status refresh(bool *done, dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m,
+                    const dcsr_i_spmv_changed *changed, const dcsr_i_spmv_format *)
+{
+    const dcsr_i_cuda_walk &walk = changed->walk;
+    const row_ends ends = {array_of<const uint32_t>(f, ROWS),
+                           array_of<const uint32_t>(f, FIRST),
+                           array_of<const uint32_t>(f, FLAGS),
+                           f->array[ROWS].count,
+                           f->tiles,
+                           f->nnz};
+    bool differ = true;
+    uint64_t *begin = (uint64_t *)dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, walk.count, sizeof *begin);
+    uint32_t *number = (uint32_t *)dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, f->cols, sizeof *number),
+             *flag = begin && number ? dcsr_i_spmv_make_flag(m) : nullptr;
+    if (flag) {
+        number_columns(number, f, m);
+        dcsr_i_cuda_launch(m->stream, find_rows, walk.count, walk, ends, begin, flag);
+        dcsr_i_cuda_launch_walk(m->stream, look_for_numbers, changed->entries, walk.count, walk,
+                                (const uint32_t *)number, flag);
+    }
+    const dcsr_status status = dcsr_i_spmv_read_flag(&differ, m, flag);
+    *done = !status && !differ;
+    if (*done) list_walk(f, m, walk, changed->entries, number, begin);
+    dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, begin, walk.count, sizeof *begin);
+    dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, number, f->cols, sizeof *number);
     return status;
 }
 
@@ -440,4 +537,4 @@ void run(const dcsr_i_spmv_format *f, const dcsr_i_cuda_rows *, const dcsr_i_spm
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hubs = {nullptr, nullptr, plan, fill, run, 0, true, nullptr};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hubs = {nullptr, nullptr, plan, fill, run, 0, true, refresh};

@@ -49,7 +49,7 @@ template <class V> struct places {
     V *values;
     uint32_t *list_rows, *list_columns;
     V *list_values;
-    const uint64_t *before; /* entries of the list that are of earlier rows */
+    const uint64_t *before; /* where those of each row of the walk begin in the list */
 };
 template <class V> struct moved_entry {
     uint32_t column;
@@ -73,7 +73,7 @@ template <class V> __global__ void DCSR_CUDA_WALK_BOUNDS move_entries(dcsr_i_cud
                 if (from) to.values[at] = moved.value;
                 return;
             }
-            const uint64_t at = to.before[row] + p - to.strip.width_of(slice);
+            const uint64_t at = to.before[entry.i] + p - to.strip.width_of(slice);
             to.list_rows[at] = (uint32_t)row;
             to.list_columns[at] = moved.column;
             if (from) to.list_values[at] = moved.value;
@@ -130,10 +130,15 @@ dcsr_status plan_sellp(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
     return status;
 }
 
+uint64_t mean_length(const dcsr_i_spmv_format *format)
+{
+    return format->rows ? (format->nnz + format->rows - 1) / format->rows : 0;
+}
+
 dcsr_status plan_hyb(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
 {
     uint64_t total = 0;
-    format->width = format->rows ? (format->nnz + format->rows - 1) / format->rows : 0;
+    format->width = mean_length(format);
     const dcsr_status status = dcsr_i_spmv_total(m, starts_of_list(format, m), format->rows, &total);
     say_strips(format, slices_of(format) * SLICE * format->width);
     say_list(format, total);
@@ -191,16 +196,6 @@ dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
     return DCSR_OK;
 }
 
-/* Raises *differ where the slice of a row that has changed is as wide no more. */
-__global__ void compare_widths(dcsr_i_cuda_walk walk, uint64_t rows, strips strip, uint32_t *differ)
-{
-    for (uint64_t i = dcsr_i_cuda_first_warp(); i < walk.count; i += dcsr_i_cuda_warp_step()) {
-        const uint64_t slice = walk.list[i] / SLICE, row = slice * SLICE + dcsr_i_cuda_lane();
-        const uint64_t width = dcsr_i_cuda_warp_max(row < rows ? dcsr_i_cuda_length(walk.rows, row) : 0);
-        if (dcsr_i_cuda_lane() == 0 && width != strip.width_of(slice)) *differ = 1;
-    }
-}
-
 /* The places behind the ends of rows that have changed have no column. */
 __global__ void clear_ends(dcsr_i_cuda_walk walk, strips strip, uint32_t *columns)
 {
@@ -211,30 +206,73 @@ __global__ void clear_ends(dcsr_i_cuda_walk walk, strips strip, uint32_t *column
     }
 }
 
-/* Where no slice has another width: of ell all have that of the longest row. */
-dcsr_status refresh(bool *done, dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m,
-                    const dcsr_i_spmv_changed *changed, uint64_t longest)
+void move_changed(const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m,
+                  const dcsr_i_spmv_changed *changed, const uint64_t *before)
 {
     const dcsr_i_cuda_walk &walk = changed->walk;
-    bool differ = longest != f->width;
+    dcsr_i_cuda_launch(m->stream, clear_ends, walk.count, walk, strips_of(f), array_of<uint32_t>(f, COLUMNS));
+    if (f->value_size == sizeof(uint64_t))
+        move_walk<uint64_t>(f, m, walk, changed->entries, before);
+    else /* also a pattern, whose values are NULL */
+        move_walk<uint32_t>(f, m, walk, changed->entries, before);
+}
+
+/* Where no slice has another width: of ell all have that of the longest row. */
+dcsr_status refresh(bool *done, dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m,
+                    const dcsr_i_spmv_changed *changed, const dcsr_i_spmv_format *now)
+{
+    const dcsr_i_cuda_walk &walk = changed->walk;
+    bool differ = now->longest != f->width;
     if (f->array[START].size) {
-        uint32_t *flag = (uint32_t *)dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, 1, sizeof *flag);
-        if (flag) {
-            dcsr_i_cuda_fill(m->stream, flag, 0, sizeof *flag);
-            dcsr_i_cuda_launch_warps(m->stream, compare_widths, walk.count, walk, f->rows, strips_of(f),
-                                     flag);
-        }
+        uint32_t *flag = dcsr_i_spmv_make_flag(m);
+        if (flag)
+            dcsr_i_cuda_launch_warps(m->stream, compare_widths<strips>, walk.count, walk, f->rows,
+                                     strips_of(f), flag);
         const dcsr_status status = dcsr_i_spmv_read_flag(&differ, m, flag);
         if (status) return status;
     }
     *done = !differ;
-    if (differ) return DCSR_OK;
-    dcsr_i_cuda_launch(m->stream, clear_ends, walk.count, walk, strips_of(f), array_of<uint32_t>(f, COLUMNS));
-    if (f->value_size == sizeof(uint64_t))
-        move_walk<uint64_t>(f, m, walk, changed->entries, nullptr);
-    else
-        move_walk<uint32_t>(f, m, walk, changed->entries, nullptr);
+    if (*done) move_changed(f, m, changed, nullptr);
     return DCSR_OK;
+}
+
+/* Where rows that have changed begin in the list; *differ is raised where one has more entries there now, or fewer. */
+__global__ void find_listed(dcsr_i_cuda_walk walk, const uint32_t *list_rows, uint64_t entries,
+                            uint64_t width, uint64_t *before, uint32_t *differ)
+{
+    for (uint64_t i = dcsr_i_cuda_first(); i < walk.count; i += dcsr_i_cuda_step()) {
+        const uint64_t row = walk.list[i];
+        before[i] = dcsr_i_list_find(list_rows, 0, entries, row);
+        if (dcsr_i_list_find(list_rows, before[i], entries, row + 1) - before[i] !=
+            beyond(walk.offsets, i, width))
+            *differ = 1;
+    }
+}
+
+/* Where no row has another number of entries in the list. */
+dcsr_status refresh_coo(bool *done, dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m,
+                        const dcsr_i_spmv_changed *changed, const dcsr_i_spmv_format *)
+{
+    const dcsr_i_cuda_walk &walk = changed->walk;
+    bool differ = true;
+    uint64_t *before = (uint64_t *)dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, walk.count, sizeof *before);
+    uint32_t *flag = before ? dcsr_i_spmv_make_flag(m) : nullptr;
+    if (flag)
+        dcsr_i_cuda_launch(m->stream, find_listed, walk.count, walk, array_of<const uint32_t>(f, LIST_ROWS),
+                           f->array[LIST_ROWS].count, f->width, before, flag);
+    const dcsr_status status = dcsr_i_spmv_read_flag(&differ, m, flag);
+    *done = !status && !differ;
+    if (*done) move_changed(f, m, changed, before);
+    dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, before, walk.count, sizeof *before);
+    return status;
+}
+
+/* And strips are as wide as they would be made. */
+dcsr_status refresh_hyb(bool *done, dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m,
+                        const dcsr_i_spmv_changed *changed, const dcsr_i_spmv_format *now)
+{
+    *done = mean_length(now) == f->width;
+    return *done ? refresh_coo(done, f, m, changed, now) : DCSR_OK;
 }
 
 /* ---- Products ---- */
@@ -332,5 +370,7 @@ const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_ell = {ell_refuses, nullptr, plan_el
                                                    run,         0,       false,    refresh};
 const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_sellp = {nullptr, nullptr, plan_sellp, fill,
                                                      run,     0,       false,      refresh};
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hyb = {nullptr, nullptr, plan_hyb, fill, run, 0, false, nullptr};
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_coo = {nullptr, nullptr, plan_coo, fill, run, 0, false, nullptr};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hyb = {nullptr, nullptr, plan_hyb, fill,
+                                                   run,     0,       false,    refresh_hyb};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_coo = {nullptr, nullptr, plan_coo, fill,
+                                                   run,     0,       false,    refresh_coo};
