@@ -228,6 +228,7 @@ int main(int argc, char **argv)
                                          "poisson3d27:100",
                                          "rmat:20,16",
                                          "rmat:22,16",
+                                         "er:1000000,20000000",
                                          "poisson3d27:200",
                                          NULL};
     bench b;
