@@ -223,13 +223,9 @@ int main(int argc, char **argv)
 {
     static const char *const quick[] = {"poisson2d5:256", "poisson3d27:30", "rmat:15,16", NULL};
     static const char *const full[] = {"poisson2d5:1024", "poisson3d27:100", "rmat:20,16", NULL};
-    static const char *const on_gpu[] = {"poisson2d5:1024",
-                                         "poisson2d5:4096",
-                                         "poisson3d27:100",
-                                         "rmat:20,16",
-                                         "rmat:22,16",
-                                         "poisson3d27:200",
-                                         NULL};
+    static const char *const on_gpu[] = {
+        "poisson2d5:1024", "poisson2d5:4096",     "poisson3d27:100", "rmat:20,16",
+        "rmat:22,16",      "er:1000000,20000000", "poisson3d27:200", NULL};
     bench b;
     bench_begin(&b, argc, argv, "spmv",
                 "How fast is a product, fragmented or not, and beside other libraries?");

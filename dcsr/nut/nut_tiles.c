@@ -16,7 +16,7 @@ enum {
 #ifdef DCSR_SIMT
     DEVICE_LANES = 32, /* a fiber each */
 #else
-    DEVICE_LANES = 1024,
+    DEVICE_LANES = 512,
 #endif
     DEFAULT_CACHE = 1 << 20,
     LEAST_WORD = 4 /* bytes of a sum, at least */

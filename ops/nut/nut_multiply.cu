@@ -5,7 +5,10 @@
 
 namespace
 {
-constexpr int MOST_LANES = 1024, WARPS = MOST_LANES / 32;
+constexpr int MOST_LANES = 512, WARPS = MOST_LANES / 32;
+
+/* How many elements, or active columns, a thread has under way at once. */
+constexpr int AHEAD = 4;
 
 /* What a block works with, in shared memory. */
 template <class T> struct workshop {
@@ -38,11 +41,24 @@ template <class Ring>
 DCSR_CUDA_INLINE void gather(const Ring &ring, const workshop<typename Ring::T> &shop,
                              const dcsr_i_cuda_nut_product &x, const uint32_t *columns, uint32_t n)
 {
-    for (uint32_t k = threadIdx.x; k < n; k += blockDim.x) {
-        const uint32_t c = columns[k];
-        const bool there = !x.u_bits || (x.u_bits[c / 32] >> (c & 31) & 1);
-        shop.present[k] = there;
-        if (there && ring.reads_vector()) shop.u[k] = ring.read(x.u, c);
+    typedef typename Ring::T T;
+    for (uint32_t first = threadIdx.x; first < n; first += AHEAD * blockDim.x) {
+        uint32_t c[AHEAD];
+        bool there[AHEAD];
+        T u[AHEAD];
+        for (int i = 0; i < AHEAD; i++)
+            if (first + i * blockDim.x < n) c[i] = dcsr_i_cuda_read_once(columns + first + i * blockDim.x);
+        for (int i = 0; i < AHEAD; i++) {
+            if (first + i * blockDim.x >= n) break;
+            there[i] = !x.u_bits || (x.u_bits[c[i] / 32] >> (c[i] & 31) & 1);
+            if (there[i] && ring.reads_vector()) u[i] = ring.read(x.u, c[i]);
+        }
+        for (int i = 0; i < AHEAD; i++) {
+            const uint32_t k = first + i * blockDim.x;
+            if (k >= n) break;
+            shop.present[k] = there[i];
+            if (there[i] && ring.reads_vector()) shop.u[k] = u[i];
+        }
     }
 }
 
@@ -54,16 +70,25 @@ DCSR_CUDA_INLINE lane_sum<typename Ring::T> walk(const Ring &ring, const worksho
     typedef typename Ring::T T;
     const int16_t *indices = panel.indices + tile.begin;
     lane_sum<T> s = {T(0), false, ~indices[threadIdx.x]};
-    for (uint64_t e = blockDim.x + threadIdx.x; e < tile.elements; e += blockDim.x) {
-        const int16_t index = indices[e];
-        if (index < 0) {
-            add(ring, shop, s);
-            s = {T(0), false, ~index};
-        } else if (shop.present[index]) {
-            const T term =
-                ring.multiply(ring.matrix_value(tile.begin + e), ring.reads_vector() ? shop.u[index] : T(1));
-            s.value = s.found ? ring.add(s.value, term) : term;
-            s.found = true;
+    for (uint64_t first = blockDim.x + threadIdx.x; first < tile.elements; first += AHEAD * blockDim.x) {
+        int16_t index[AHEAD];
+        T value[AHEAD];
+        for (int i = 0; i < AHEAD; i++) {
+            const uint64_t e = first + i * blockDim.x;
+            if (e >= tile.elements) break;
+            index[i] = dcsr_i_cuda_read_once(indices + e);
+            value[i] = ring.matrix_value(tile.begin + e); /* a marker's is 0 */
+        }
+        for (int i = 0; i < AHEAD; i++) {
+            if (first + i * blockDim.x >= tile.elements) break;
+            if (index[i] < 0) {
+                add(ring, shop, s);
+                s = {T(0), false, ~index[i]};
+            } else if (shop.present[index[i]]) {
+                const T term = ring.multiply(value[i], ring.reads_vector() ? shop.u[index[i]] : T(1));
+                s.value = s.found ? ring.add(s.value, term) : term;
+                s.found = true;
+            }
         }
     }
     return s;
@@ -116,7 +141,7 @@ DCSR_CUDA_INLINE uint64_t write(const Ring &ring, const workshop<typename Ring::
 }
 
 template <class Ring>
-__global__ void __launch_bounds__(MOST_LANES) multiply(Ring ring, dcsr_i_cuda_nut_product x)
+__global__ void __launch_bounds__(MOST_LANES, 2) multiply(Ring ring, dcsr_i_cuda_nut_product x)
 {
     typedef typename Ring::T T;
     SIMT_SHARED_DYN(unsigned char, memory);

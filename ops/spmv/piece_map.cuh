@@ -6,7 +6,7 @@
  *      a group of at most  1 piece a row   base + p
  *                          2               p < cut ? base : second, + p
  *                          8               bases[ends below p] + p, with the bases of the group in shared memory
- *      a wide row                          lane k has piece k; words say, for 32 positions each, where others start */
+ *      a wide row                          lane k has piece k, and tells all lanes where they come to it */
 #ifndef DCSR_PIECE_MAP_CUH
 #define DCSR_PIECE_MAP_CUH
 
@@ -104,31 +104,33 @@ DCSR_CUDA_INLINE wide_row find_wide(const mapped_group &g, uint32_t j, uint32_t 
     return row;
 }
 
+/* Where the lane's positions first + lane, + 32, ... of a wide row stand: all in one piece, but for those from where
+ * others start among them. */
+template <int STEPS>
+DCSR_CUDA_INLINE void find_places(uint32_t (&at)[STEPS], const wide_row &row, uint32_t first)
+{
+    const uint32_t p = first + dcsr_i_cuda_lane();
+    const int piece = __popc(__ballot_sync(ALL, row.start <= first));
+    const uint32_t base = __shfl_sync(ALL, row.base, piece);
+    for (int i = 0; i < STEPS; i++) at[i] = base + p + i * GROUP;
+    unsigned starts = __ballot_sync(ALL, row.start > first && row.start < first + STEPS * GROUP);
+    for (; starts; starts &= starts - 1) {
+        const int k = __ffs((int)starts) - 1;
+        const uint32_t start = __shfl_sync(ALL, row.start, k), its = __shfl_sync(ALL, row.base, k);
+        for (int i = 0; i < STEPS; i++)
+            if (p + i * GROUP >= start) at[i] = its + p + i * GROUP;
+    }
+}
+
 /* The sum of positions from .. end - 1 of a wide row, at most a part of it; from is a multiple of a part. */
 template <class A>
-DCSR_CUDA_INLINE typename A::sum sum_wide(const A &a, const wide_row &row, uint32_t levels, uint32_t from,
-                                          uint32_t end)
+DCSR_CUDA_INLINE typename A::sum sum_wide(const A &a, const wide_row &row, uint32_t from, uint32_t end)
 {
     constexpr int STEPS = 4;
     typename A::sum sum = a.nothing();
-    uint32_t lane = dcsr_i_cuda_lane(), below = (1u << lane) - 1;
-    /* Lane i has the window of 32 positions number i: bit b says that a piece starts at its position b + 1; so many
-     * start before that, not counting the first. */
-    uint32_t first = from + lane * GROUP, starts = 0, before = 0;
-    for (uint32_t k = 1; k < levels; k++) {
-        uint32_t start = __shfl_sync(ALL, row.start, (int)k);
-        if (start <= first)
-            before++;
-        else if (start - first < GROUP)
-            starts |= 1u << (start - first - 1);
-    }
-    for (uint32_t window = 0; from + window * GROUP < end; window += STEPS) {
-        uint32_t at[STEPS], p = from + window * GROUP + lane;
-        for (int i = 0; i < STEPS; i++) {
-            uint32_t word = __shfl_sync(ALL, starts, (int)window + i);
-            uint32_t piece = __shfl_sync(ALL, before, (int)window + i) + (uint32_t)__popc(word & below);
-            at[i] = __shfl_sync(ALL, row.base, (int)piece) + p + i * GROUP;
-        }
+    for (uint32_t first = from; first < end; first += STEPS * GROUP) {
+        uint32_t at[STEPS], p = first + dcsr_i_cuda_lane();
+        find_places(at, row, first);
         add_steps<GROUP, STEPS>(sum, a, p, end, [&](uint32_t q) { return at[(q - p) / GROUP]; });
     }
     return add_lanes<GROUP>(a, sum);
@@ -148,7 +150,7 @@ DCSR_CUDA_INLINE void sum_wide_rows(const A &arena, const dcsr_i_cuda_piece_map 
         left &= left - 1;
         if (left) next = find_wide(g, j, (uint32_t)__ffs((int)left) - 1);
         if (row.length > DCSR_CUDA_SPMV_LONG) continue;
-        typename A::sum sum = sum_wide(a, row, g.levels, 0, row.length);
+        typename A::sum sum = sum_wide(a, row, 0, row.length);
         if (dcsr_i_cuda_lane() == 0) put(r, sum);
     }
 }
@@ -203,7 +205,7 @@ DCSR_CUDA_INLINE typename A::sum sum_mapped_part(const A &a, const dcsr_i_cuda_p
     uint32_t r = cut.row % GROUP, from = (uint32_t)(part - cut.first) * DCSR_CUDA_SPMV_PART;
     wide_row row = find_wide(g, (uint32_t)__popc(g.wide & ((1u << r) - 1)), r);
     uint32_t end = from + DCSR_CUDA_SPMV_PART;
-    return sum_wide(a.from(g.origin), row, g.levels, from, end < row.length ? end : row.length);
+    return sum_wide(a.from(g.origin), row, from, end < row.length ? end : row.length);
 }
 } // namespace dcsr_row_sums
 

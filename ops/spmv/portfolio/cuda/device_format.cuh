@@ -82,6 +82,38 @@ void put_blocks(const dcsr_i_spmv_put *put, void (*kernel)(P...), uint64_t block
                  (cudaStream_t)put->on, arguments...);
     dcsr_i_cuda_launched(put->stream);
 }
+/* With threads for all items at once: where they take about equally long, the last wave of fewer blocks that take turns
+ * would leave a part of the device idle. */
+template <class... P, class... A>
+void put_at_once(const dcsr_i_spmv_put *put, void (*kernel)(P...), uint64_t work, A... arguments)
+{
+#ifdef DCSR_SIMT
+    put_threads(put, kernel, work, arguments...);
+#else
+    constexpr uint64_t THREADS = 256, MOST = INT32_MAX;
+    const uint64_t blocks = (work + THREADS - 1) / THREADS;
+    if (!work) return;
+    simt::launch(kernel, dim3((unsigned)(blocks < MOST ? blocks : MOST)), dim3(THREADS), 0,
+                 (cudaStream_t)put->on, arguments...);
+    dcsr_i_cuda_launched(put->stream);
+#endif
+}
+/* A kernel that begins with dcsr_i_cuda_await(), behind another of the same product. */
+template <class... P, class... A>
+void put_after(const dcsr_i_spmv_put *put, void (*kernel)(P...), uint64_t work, A... arguments)
+{
+#ifdef DCSR_SIMT
+    put_threads(put, kernel, work, arguments...);
+#else
+    constexpr dcsr_i_cuda_policy policy = {256, 1};
+    if (!dcsr_i_cuda_describe(dcsr_i_cuda_device_of(put->stream))->chains)
+        return put_threads(put, kernel, work, arguments...);
+    if (!work) return;
+    simt::launch_chained(kernel, dim3(dcsr_i_cuda_blocks(put->stream, work, policy)),
+                         dim3(dcsr_i_cuda_threads(policy)), 0, (cudaStream_t)put->on, arguments...);
+    dcsr_i_cuda_launched(put->stream);
+#endif
+}
 inline void put_zeros(const dcsr_i_spmv_put *put, void *at, uint64_t bytes)
 {
     if (bytes) dcsr_i_cuda_note(put->stream, cudaMemsetAsync(at, 0, bytes, (cudaStream_t)put->on));
@@ -128,19 +160,37 @@ __global__ void compare_widths(dcsr_i_cuda_walk walk, uint64_t rows, Strips stri
 
 /* ---- Sums that go on from tile to tile ---- */
 
-/* Tile k of the work ends within row key(k), of which it has carry[k]. Adds to each row what its tiles have, one after
- * the other in a fixed order: by a warp for the first of them. A row that is none (`rows`) has nothing. */
+/* Tile k of the work ends within row key(k), of which it has carry[k]. Adds to each row what its tiles have, in a fixed
+ * tree. A warp takes 32 tiles, a lane each: the first tile of a row adds those of the row that follow; where a row goes
+ * on behind the last lane, all lanes add up what is there. A row that is none (`rows`) has nothing. */
 template <class Kind, class Key>
 __global__ void add_carries(typename Kind::element *y, uint64_t rows, const typename Kind::sum *carry,
                             uint64_t tiles, Key key)
 {
-    for (uint64_t k = dcsr_i_cuda_first_warp(); k < tiles; k += dcsr_i_cuda_warp_step()) {
-        const uint32_t row = key(k);
-        if (row >= rows || (k && key(k - 1) == row)) continue;
-        typename Kind::sum sum = 0;
-        for (uint64_t j = k + dcsr_i_cuda_lane(); j < tiles && key(j) == row; j += 32) sum += carry[j];
-        sum = dcsr_i_cuda_warp_sum(sum);
-        if (dcsr_i_cuda_lane() == 0) y[row] = (typename Kind::element)(y[row] + sum);
+    dcsr_i_cuda_await();
+    const uint32_t lane = dcsr_i_cuda_lane(), none = UINT32_MAX;
+    for (uint64_t first = dcsr_i_cuda_first_warp() * 32; first < tiles;
+         first += dcsr_i_cuda_warp_step() * 32) {
+        const uint64_t k = first + lane;
+        const uint32_t row = k < tiles ? key(k) : none;
+        typename Kind::sum sum = k < tiles ? carry[k] : 0;
+        uint32_t last = __shfl_up_sync(ALL, row, 1);
+        if (lane == 0) last = k ? key(k - 1) : none;
+        const bool begins = row != last && row < rows;
+        for (unsigned distance = 1; distance < 32; distance *= 2) {
+            const typename Kind::sum higher = __shfl_down_sync(ALL, sum, distance);
+            const uint32_t higher_row = __shfl_down_sync(ALL, row, distance);
+            if (lane + distance < 32 && higher_row == row) sum += higher;
+        }
+        /* The row that goes on, if it begins here. */
+        const uint32_t open = __shfl_sync(ALL, row, 31);
+        if (__any_sync(ALL, begins && row == open)) {
+            typename Kind::sum rest = 0;
+            for (uint64_t j = first + 32 + lane; j < tiles && key(j) == open; j += 32) rest += carry[j];
+            rest = dcsr_i_cuda_warp_sum(rest);
+            if (row == open) sum += rest;
+        }
+        if (begins) y[row] = (typename Kind::element)(y[row] + sum);
     }
 }
 } // namespace dcsr_portfolio

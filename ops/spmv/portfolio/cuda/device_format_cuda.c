@@ -248,7 +248,8 @@ KERNEL(csr_dynamic, dcsr_i_spmv_recipe_dynamic,
        "CSR, rows taken from a counter by groups of lanes (LightSpMV)")
 KERNEL(csr_adaptive, dcsr_i_spmv_recipe_adaptive,
        "CSR, blocks of rows: by shared memory, by warps, or in parts")
-KERNEL(merge, dcsr_i_spmv_recipe_merge, "CSR, rows and entries shared out evenly along a merge path")
+KERNEL(merge, dcsr_i_spmv_recipe_merge,
+       "CSR, entries shared out evenly, with a bit for each that tells where rows end")
 KERNEL(hubs, dcsr_i_spmv_recipe_hubs,
        "columns by their entries: the elements of x of the first of them in shared memory")
 KERNEL(pcsr, dcsr_i_spmv_recipe_pcsr, "CSR, all products first, then their sums by way of shared memory")

@@ -58,11 +58,14 @@ dcsr_status plan(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making)
     return dcsr_i_spmv_csr_plan(format, making);
 }
 
-/* As many as a row of the mean length keeps busy with what each has under way at once, `least` or more. */
+/* As many as a row of the mean length keeps busy with what each has under way at once, `least` or more. Where some are
+ * longer, only three quarters of that count: the others of a warp wait for a row that takes a second round. */
 uint32_t lanes_for(const dcsr_i_spmv_format *format, uint32_t least)
 {
     uint32_t lanes = least;
-    while (lanes < 32 && lanes * UNDER_WAY * format->rows < format->nnz) lanes *= 2;
+    while (lanes < 32 && lanes * UNDER_WAY < format->longest &&
+           lanes * (UNDER_WAY * 3 / 4) * format->rows < format->nnz)
+        lanes *= 2;
     return lanes;
 }
 
@@ -92,7 +95,7 @@ void run(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *, const dcsr_
     with_kind(format->type, [=](auto kind) {
         typedef decltype(kind) Kind;
         with_lane_count(format->lanes, [=](auto lanes) {
-            put_threads(put, sum_in_turn<Kind, decltype(lanes)::value>, format->rows * format->lanes,
+            put_at_once(put, sum_in_turn<Kind, decltype(lanes)::value>, format->rows * format->lanes,
                         product_of<Kind>(put, format, 1, 2), array_of<const uint32_t>(format, 0),
                         format->rows);
         });

@@ -7,36 +7,27 @@
  * themselves. The others are numbered by their entries too where x is larger than the cache, so that what is read
  * most stands in few cache lines; else they keep their places in x.
  *
- * Entries are a list in the order of rows, with a flag at the first of each row, cut into tiles. A warp takes a tile,
- * in steps of 128 entries, of which a lane has four that follow one another; they stand so that lanes read in order:
- *
- *      lane       0                 1                 2
- *      entry      0  1  2  3        4  5  6  7        8 ...      stands at lane + 32 * (entry % 4)
- *      flag       1  0  0  1        0  0  0  0        1          a row ends before each flag
- *
- * Each lane adds up its own entries; what it has of a row that goes on is added by a scan over the lanes, up to where
- * a row ended, in a fixed tree; the row that a tile ends within is its carry: deterministic. Bytes: 4 + value and a bit
- * an entry; 4 a row that has entries, and y twice; an element and 4 a hub, or each column in use. Three launches and a
- * fill. */
+ * Entries are a list in the order of rows (flagged_list.cuh), in which the four of a lane stand so that lanes read in
+ * order: entry i of a step at i / 4 + 32 * (i % 4). Bytes: 4 + value and a bit an entry; 4 a row that has entries, and
+ * y twice; an element and 4 a hub, or each column in use. Three launches and a fill. */
 #include "dcsr/device/prim_cuda.h"
-#include "dcsr/device/reduce.cuh"
 #include "dcsr/store/cuda/balanced_walk.cuh"
-#include "ops/spmv/portfolio/cuda/device_format.cuh"
+#include "ops/spmv/portfolio/cuda/flagged_list.cuh"
 
 namespace
 {
 using namespace dcsr_portfolio;
+using flagged::ITEMS;
+using flagged::STEP;
+typedef flagged::list<4> list;
 enum { ORDER = 0, X = 1, COLUMNS = 2, VALUES = 3, FLAGS = 4, ROWS = 5, FIRST = 6, CARRY = 7 };
-enum { ITEMS = 4, STEP = 32 * ITEMS };
 #ifdef DCSR_SIMT
-constexpr uint32_t THREADS = 64, STEPS = 2, MOST_HUBS = 32;
+constexpr uint32_t THREADS = 64, MOST_HUBS = 32;
 constexpr uint64_t CACHE = 4096;
 #else
-constexpr uint32_t THREADS = 1024, STEPS = 4, MOST_HUBS = UINT32_MAX;
+constexpr uint32_t THREADS = 1024, MOST_HUBS = UINT32_MAX;
 constexpr uint64_t CACHE = 16 << 20; /* bytes of x that stay in the second-level cache in any order */
 #endif
-constexpr uint64_t TILE = STEP * STEPS;
-constexpr uint32_t TILE_WORDS = TILE / 32; /* of flags; up to 32, one to a lane */
 
 /* Where entry e stands. */
 DCSR_CUDA_INLINE uint64_t place_of(uint64_t e)
@@ -136,20 +127,6 @@ dcsr_status count_columns_in_use(uint64_t *count, const ordered *o, const dcsr_i
     return status;
 }
 
-__global__ void mark_rows(const uint64_t *offsets, uint64_t rows, uint64_t *marks)
-{
-    for (uint64_t i = dcsr_i_cuda_first(); i < rows; i += dcsr_i_cuda_step())
-        marks[i] = offsets[i + 1] > offsets[i];
-}
-
-/* How many rows that have entries precede each; NULL: no memory. */
-uint64_t *rank_rows(const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m)
-{
-    uint64_t *marks = (uint64_t *)dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, f->rows + 1, sizeof *marks);
-    if (marks) dcsr_i_cuda_launch(m->stream, mark_rows, f->rows, m->offsets, f->rows, marks);
-    return dcsr_i_spmv_scanned(m, marks, f->rows);
-}
-
 dcsr_status plan(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
 {
     ordered columns;
@@ -157,17 +134,17 @@ dcsr_status plan(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
     dcsr_status status = order_columns(&columns, format, m);
     if (!status) status = count_columns_in_use(&used, &columns, m);
     free_ordered(m, &columns);
-    if (!status) status = dcsr_i_spmv_total(m, rank_rows(format, m), format->rows, &rows);
+    if (!status) status = dcsr_i_spmv_total(m, flagged::rank_rows(format, m), format->rows, &rows);
     const uint64_t most = most_hubs(format, m), hubs = used < most ? used : most;
     const uint64_t ordered_columns = renumbers(format) ? used : hubs;
     const uint64_t places = (format->nnz + STEP - 1) / STEP * STEP;
     format->width = hubs;
-    format->tiles = (format->nnz + TILE - 1) / TILE;
+    format->tiles = list::tiles_of(format->nnz);
     dcsr_i_spmv_say(format, ORDER, ordered_columns, sizeof(uint32_t));
     dcsr_i_spmv_say(format, X, ordered_columns, format->sum_size);
     dcsr_i_spmv_say(format, COLUMNS, places, sizeof(uint32_t));
     dcsr_i_spmv_say(format, VALUES, places, format->value_size);
-    dcsr_i_spmv_say(format, FLAGS, format->tiles * TILE_WORDS, sizeof(uint32_t));
+    dcsr_i_spmv_say(format, FLAGS, format->tiles * list::TILE_WORDS, sizeof(uint32_t));
     dcsr_i_spmv_say(format, ROWS, rows, sizeof(uint32_t));
     dcsr_i_spmv_say(format, FIRST, format->tiles + 1, sizeof(uint32_t));
     dcsr_i_spmv_say(format, CARRY, format->tiles, format->sum_size);
@@ -237,47 +214,15 @@ void list_walk(const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m, const d
         list(uint32_t());
 }
 
-/* Flags, and the rows that have entries. */
-__global__ void list_rows(const uint64_t *offsets, const uint64_t *rank, uint64_t rows, uint32_t *flags,
-                          uint32_t *list)
-{
-    for (uint64_t i = dcsr_i_cuda_first(); i < rows; i += dcsr_i_cuda_step()) {
-        const uint64_t begin = offsets[i];
-        if (offsets[i + 1] == begin) continue;
-        atomicOr(&flags[begin / 32], 1u << (begin & 31));
-        list[rank[i]] = (uint32_t)i;
-    }
-}
-
-/* first[k]: rows that begin before tile k. */
-__global__ void find_first(const uint64_t *offsets, const uint64_t *rank, uint64_t rows, uint64_t tiles,
-                           uint32_t *first)
-{
-    for (uint64_t k = dcsr_i_cuda_first(); k <= tiles; k += dcsr_i_cuda_step()) {
-        uint64_t low = 0, high = rows;
-        while (low < high) {
-            const uint64_t middle = (low + high) / 2;
-            if (offsets[middle] < k * TILE)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        first[k] = (uint32_t)rank[low];
-    }
-}
-
-void fill_arrays(dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m, const ordered &columns, uint64_t *rank)
+void fill_arrays(dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m, const ordered &columns,
+                 const uint64_t *rank)
 {
     uint32_t *number = columns.keys; /* which are not needed any more */
     dcsr_i_cuda_copy(m->stream, f->array[ORDER].at, columns.numbers,
                      f->array[ORDER].count * sizeof(uint32_t));
     number_columns(number, f, m);
     list_walk(f, m, walk_of(f, m), f->nnz, number, nullptr);
-    dcsr_i_cuda_fill(m->stream, f->array[FLAGS].at, 0, f->array[FLAGS].count * sizeof(uint32_t));
-    dcsr_i_cuda_launch(m->stream, list_rows, f->rows, m->offsets, rank, f->rows, array_of<uint32_t>(f, FLAGS),
-                       array_of<uint32_t>(f, ROWS));
-    dcsr_i_cuda_launch(m->stream, find_first, f->tiles + 1, m->offsets, rank, f->rows, f->tiles,
-                       array_of<uint32_t>(f, FIRST));
+    flagged::fill(f, m, rank, list::TILE, FLAGS, ROWS, FIRST);
 }
 
 dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
@@ -285,7 +230,7 @@ dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
     ordered columns;
     uint64_t *rank = nullptr;
     dcsr_status status = order_columns(&columns, format, m);
-    if (!status) rank = rank_rows(format, m);
+    if (!status) rank = flagged::rank_rows(format, m);
     if (rank) fill_arrays(format, m, columns, rank);
     if (!status && !rank) status = DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, rank, format->rows + 1, sizeof *rank);
@@ -306,7 +251,7 @@ struct row_ends {
         if (r == count) return entries;
         const uint64_t k = dcsr_i_list_find(first, 0, tiles + 1, r + 1) - 1;
         uint32_t left = (uint32_t)r - first[k];
-        uint64_t word = k * TILE_WORDS;
+        uint64_t word = k * list::TILE_WORDS;
         for (uint32_t here; left >= (here = (uint32_t)__popc(flags[word])); word++) left -= here;
         uint32_t bits = flags[word];
         for (; left; left--) bits &= bits - 1;
@@ -377,131 +322,55 @@ template <class T> __global__ void order_elements(const T *x, const uint32_t *or
     for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) to[i] = x[order[i]];
 }
 
-template <class Kind> struct tiled_list {
-    typename Kind::element *y;
+/* The entries of a list, of which columns below `hubs` have their elements in shared memory. */
+template <class Kind> struct numbered {
     const typename Kind::element *hub, *x; /* in order; of number n >= hubs: x[n - before] */
     uint32_t hubs, before;
     const uint32_t *columns;
     const typename Kind::element *values;
-    const uint32_t *flags, *rows, *first;
-    uint64_t entries, tiles;
-    typename Kind::sum *carry;
-};
 
-/* A lane's four entries. */
-template <class Kind> struct four {
-    uint32_t column[ITEMS];
-    typename Kind::element value[ITEMS], x[ITEMS];
-};
-
-/* Those of the step that begins with entry `at`; `n` is how many the lane has. */
-template <class Kind>
-DCSR_CUDA_INLINE void load(four<Kind> &e, const tiled_list<Kind> &a, const typename Kind::element *hub,
-                           uint64_t at, int n)
-{
-    for (int j = 0; j < ITEMS; j++) {
-        const uint64_t place = at + (uint64_t)j * 32 + dcsr_i_cuda_lane();
-        e.column[j] = 0;
-        if (j >= n) continue;
-        e.column[j] = dcsr_i_cuda_read_once(a.columns + place);
-        e.value[j] = Kind::value(a.values, place);
-    }
-    for (int j = 0; j < ITEMS; j++)
-        if (j < n && e.column[j] >= a.hubs) e.x[j] = a.x[e.column[j] - a.before];
-    for (int j = 0; j < ITEMS; j++)
-        if (j < n && e.column[j] < a.hubs) e.x[j] = hub[e.column[j]];
-}
-
-/* What the lanes have of a row that goes on, up to this one: the sum since the last lane in which a row has ended. */
-template <class S> DCSR_CUDA_INLINE S scan(S sum, unsigned ended)
-{
-    const unsigned lane = dcsr_i_cuda_lane(), up_to_here = ended & ((2u << lane) - 1);
-    const unsigned since = up_to_here ? 31 - (unsigned)__clz((int)up_to_here) : 0;
-    for (unsigned distance = 1; distance < 32; distance *= 2) {
-        const S lower = __shfl_up_sync(ALL, sum, distance);
-        if (lane >= since + distance) sum = lower + sum;
-    }
-    return sum;
-}
-
-template <class Kind>
-DCSR_CUDA_INLINE void sum_tile(const tiled_list<Kind> &a, const typename Kind::element *hub, uint64_t k)
-{
-    typedef typename Kind::sum sum_type;
-    const unsigned lane = dcsr_i_cuda_lane();
-    const uint32_t words = lane < TILE_WORDS ? a.flags[k * TILE_WORDS + lane] : 0;
-    uint32_t begun = (uint32_t)__popc(words); /* rows that begin in the words before the lane's */
-    for (unsigned distance = 1; distance < TILE_WORDS; distance *= 2) {
-        const uint32_t lower = __shfl_up_sync(ALL, begun, distance);
-        if (lane >= distance) begun += lower;
-    }
-    begun -= (uint32_t)__popc(words);
-    const uint32_t *rows = a.rows + a.first[k]; /* rows[r - 1] is under way where r have begun */
-    sum_type open = 0;                          /* of the row that the last step ended within */
-    for (uint32_t step = 0; step < STEPS; step++) {
-        const uint64_t at = k * TILE + (uint64_t)step * STEP;
-        if (at >= a.entries) break;
-        const uint64_t first = at + lane * ITEMS;
-        const int n = first >= a.entries ? 0 : a.entries - first < ITEMS ? (int)(a.entries - first) : ITEMS;
-        four<Kind> e;
-        load(e, a, hub, at, n);
-        const int of_step = (int)(step * (STEP / 32) + lane * ITEMS / 32), shift = lane * ITEMS % 32;
-        const uint32_t word = __shfl_sync(ALL, words, of_step);
-        uint32_t row = __shfl_sync(ALL, begun, of_step) + (uint32_t)__popc(word & ((1u << shift) - 1));
-        const uint32_t head_row = row, flags = word >> shift & ((1u << ITEMS) - 1);
-        sum_type sum = 0, head = 0;
-        bool ended = false;
+    __device__ void load(flagged::four<Kind> &e, const typename Kind::element *shared, uint64_t at,
+                         int n) const
+    {
         for (int j = 0; j < ITEMS; j++) {
-            if (flags >> j & 1) {
-                if (ended)
-                    a.y[rows[(int)row - 1]] = Kind::result(sum);
-                else
-                    head = sum;
-                ended = true;
-                row++;
-                sum = 0;
-            }
-            if (j < n) sum = Kind::add(sum, e.value[j], e.x[j]);
+            const uint64_t place = at + (uint64_t)j * 32 + dcsr_i_cuda_lane();
+            e.column[j] = 0;
+            if (j >= n) continue;
+            e.column[j] = dcsr_i_cuda_read_once(columns + place);
+            e.value[j] = Kind::value(values, place);
         }
-        const unsigned all_ended = __ballot_sync(ALL, ended);
-        if (lane == 0 && !ended) sum = open + sum;
-        const sum_type tail = scan(sum, all_ended);
-        sum_type before = __shfl_up_sync(ALL, tail, 1);
-        if (lane == 0) before = open;
-        /* What ended with the first entry of the tile is of the tile before, whose carry has it. */
-        if (ended && (first != k * TILE || !(flags & 1)))
-            a.y[rows[(int)head_row - 1]] = Kind::result(before + head);
-        open = __shfl_sync(ALL, tail, 31);
+        for (int j = 0; j < ITEMS; j++)
+            if (j < n && e.column[j] >= hubs) e.x[j] = x[e.column[j] - before];
+        for (int j = 0; j < ITEMS; j++)
+            if (j < n && e.column[j] < hubs) e.x[j] = shared[e.column[j]];
     }
-    if (lane == 0) a.carry[k] = open;
-}
+};
 
-template <class Kind> __global__ void __launch_bounds__(THREADS, 1) sum_tiles(tiled_list<Kind> a)
+template <class Kind>
+__global__ void __launch_bounds__(THREADS, 1)
+    sum_tiles(numbered<Kind> a, list rows, typename Kind::element *y, typename Kind::sum *carry)
 {
     SIMT_SHARED_DYN(unsigned char, memory);
     auto *hub = reinterpret_cast<typename Kind::element *>(memory);
     for (uint32_t i = threadIdx.x; i < a.hubs; i += blockDim.x) hub[i] = a.hub[i];
     __syncthreads();
-    for (uint64_t k = dcsr_i_cuda_first_warp(); k < a.tiles; k += dcsr_i_cuda_warp_step())
-        sum_tile<Kind>(a, hub, k);
+    for (uint64_t k = dcsr_i_cuda_first_warp(); k < rows.tiles; k += dcsr_i_cuda_warp_step())
+        flagged::sum_tile<Kind>(rows, k, y, carry,
+                                [&](flagged::four<Kind> &e, uint64_t at, int n) { a.load(e, hub, at, n); });
 }
 
-/* The row that a tile ends within. */
-struct last_row {
-    const uint32_t *rows, *first;
-    __device__ uint32_t operator()(uint64_t k) const { return rows[first[k + 1] - 1]; }
-};
-
 /* As many blocks as there are multiprocessors, as each has hubs to bring. */
-template <class Kind> void put_tiles(const dcsr_i_spmv_put *put, const tiled_list<Kind> &a)
+template <class Kind>
+void put_tiles(const dcsr_i_spmv_put *put, const numbered<Kind> &a, const list &rows,
+               typename Kind::element *y, typename Kind::sum *carry)
 {
     const size_t bytes = a.hubs * sizeof(typename Kind::element);
-    const uint64_t needed = (a.tiles * 32 + THREADS - 1) / THREADS,
+    const uint64_t needed = (rows.tiles * 32 + THREADS - 1) / THREADS,
                    most = (uint64_t)dcsr_i_cuda_describe(dcsr_i_cuda_device_of(put->stream))->multiprocessors;
-    void (*kernel)(tiled_list<Kind>) = sum_tiles<Kind>;
+    void (*kernel)(numbered<Kind>, list, typename Kind::element *, typename Kind::sum *) = sum_tiles<Kind>;
     dcsr_i_cuda_ask_for_shared(kernel, bytes);
     simt::launch(kernel, dim3((unsigned)(needed < most ? needed : most)), dim3(THREADS), bytes,
-                 (cudaStream_t)put->on, a);
+                 (cudaStream_t)put->on, a, rows, y, carry);
     dcsr_i_cuda_launched(put->stream);
 }
 
@@ -517,22 +386,14 @@ void run(const dcsr_i_spmv_format *f, const dcsr_i_cuda_rows *, const dcsr_i_spm
         if (!f->tiles) return;
         put_threads(put, order_elements<element>, f->array[ORDER].count, product.factor,
                     array_of<const uint32_t>(f, ORDER), f->array[ORDER].count, x);
-        const tiled_list<Kind> a = {product.y,
-                                    x,
-                                    all ? x : product.factor,
-                                    (uint32_t)f->width,
-                                    all ? 0 : (uint32_t)f->width,
-                                    product.columns,
-                                    product.values,
-                                    array_of<const uint32_t>(f, FLAGS),
-                                    array_of<const uint32_t>(f, ROWS),
-                                    array_of<const uint32_t>(f, FIRST),
-                                    f->nnz,
-                                    f->tiles,
-                                    array_of<typename Kind::sum>(f, CARRY)};
-        put_tiles(put, a);
-        put_threads(put, add_carries<Kind, last_row>, f->tiles * 32, a.y, f->rows,
-                    (const typename Kind::sum *)a.carry, f->tiles, last_row{a.rows, a.first});
+        const uint32_t hubs = (uint32_t)f->width;
+        const numbered<Kind> entries = {
+            x, all ? x : product.factor, hubs, all ? 0 : hubs, product.columns, product.values};
+        const list rows = {array_of<const uint32_t>(f, FLAGS), array_of<const uint32_t>(f, ROWS),
+                           array_of<const uint32_t>(f, FIRST), f->nnz, f->tiles};
+        auto *carry = array_of<typename Kind::sum>(f, CARRY);
+        put_tiles(put, entries, rows, product.y, carry);
+        flagged::put_carries<Kind>(put, rows, product.y, f->rows, carry);
     });
 }
 } // namespace

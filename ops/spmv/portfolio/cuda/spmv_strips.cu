@@ -360,8 +360,8 @@ void run(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *, const dcsr_
             put_zeros(put, put->y, format->rows * sizeof(typename Kind::element));
         if (!entries) return;
         put_threads(put, add_list<Kind>, format->tiles * 32, list, list_rows, entries, format->tiles, carry);
-        put_threads(put, add_carries<Kind, last_row>, format->tiles * 32, list.y, format->rows, carry,
-                    format->tiles, last_row{list_rows, entries});
+        put_after(put, add_carries<Kind, last_row>, format->tiles, list.y, format->rows, carry, format->tiles,
+                  last_row{list_rows, entries});
     });
 }
 } // namespace
