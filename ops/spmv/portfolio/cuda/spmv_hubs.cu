@@ -203,15 +203,15 @@ template <class V> __global__ void DCSR_CUDA_WALK_BOUNDS list_entries(dcsr_i_cud
 void list_walk(const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m, const dcsr_i_cuda_walk &walk,
                uint64_t entries, const uint32_t *number, const uint64_t *begin)
 {
-    const auto list = [&](auto zero) {
+    const auto move = [&](auto zero) {
         typedef decltype(zero) V;
         const listed<V> to = {number, begin, array_of<uint32_t>(f, COLUMNS), array_of<V>(f, VALUES)};
         dcsr_i_cuda_launch_walk(m->stream, list_entries<V>, entries, walk.count, walk, to);
     };
     if (f->value_size == sizeof(uint64_t))
-        list(uint64_t());
+        move(uint64_t());
     else /* also a pattern, whose values are NULL */
-        list(uint32_t());
+        move(uint32_t());
 }
 
 void fill_arrays(dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m, const ordered &columns,
