@@ -62,9 +62,8 @@ template <class T> struct by_bits {
 
 /* Tiles are sorted by a block of threads each. Then runs are merged, a group of many at once: each key finds its place
  * by itself, past those of its run before it, and by bisection past those of each other run of the group, which a few
- * lanes share. Neighbours look at the same places, which are in the first-level caches; for 16 runs of a thousand that
- * is 170 steps a key, so that what counts is how few instructions a step takes. A radix sort, and merging two by two,
- * take a launch of some 12 us for every 8 bits, or for each doubling. */
+ * lanes share. Neighbours look at the same places, which are in the first-level caches. A radix sort, and merging two
+ * by two, take a launch of some 12 us for every 8 bits, or for each doubling. */
 #ifdef DCSR_SIMT
 enum { FEW_KEYS = 512, FEW_TILE = 5, FEW_GROUP = 4, MANY_KEYS = 1024, MANY_TILE = 6, MANY_GROUP = 2 };
 #else
@@ -98,15 +97,16 @@ static __global__ void __launch_bounds__(1 << MANY_TILE)
     }
 }
 
-/* How many of m keys that ascend, `most` at most, which is a power of two, are below the limit. */
+/* How many of m keys that ascend, `most` at most, which is a power of two, are below one; or not above it. */
 template <class T>
-DCSR_CUDA_INLINE uint32_t count_below(const T *sorted, uint32_t m, uint32_t most, const by_bits<T> &bits,
-                                      uint64_t limit)
+DCSR_CUDA_INLINE uint32_t count_before(const T *sorted, uint32_t m, uint32_t most, const by_bits<T> &bits,
+                                       T key, bool equal_too)
 {
     uint32_t n = 0;
     for (uint32_t more = most; more; more /= 2) {
-        const uint32_t at = n + more;
-        if (at <= m && bits.of(sorted[at - 1]) < limit) n = at;
+        if (n + more > m) continue;
+        const T other = bits.of(sorted[n + more - 1]);
+        if (other < key || (equal_too && other == key)) n += more;
     }
     return n;
 }
@@ -123,16 +123,14 @@ static __global__ void merge_runs(keys_with_payload<T> in, uint64_t n, int run, 
         const uint64_t i = x / SEARCHERS, own = i >> run, first = own >> group << group,
                        behind = first + ((uint64_t)1 << group), end = behind < runs ? behind : runs;
         const uint32_t searcher = x % SEARCHERS, most = 1u << run;
-        const uint64_t key = i < n ? bits.of(in.keys[i]) : 0;
+        const T key = i < n ? bits.of(in.keys[i]) : 0;
         uint32_t before = 0;
 #pragma unroll 4
         for (uint64_t t = first + searcher; t < end; t += SEARCHERS) {
             const uint64_t begin = t << run, left = n - begin;
             const uint32_t there = left < most ? static_cast<uint32_t>(left) : most,
                            m = t == own || i >= n ? 0 : there;
-            /* Of runs before it also those that are equal; the limit is 0 where that is all of them. */
-            const uint64_t limit = key + (t < own);
-            before += t < own && !limit ? m : count_below(in.keys + begin, m, most, bits, limit);
+            before += count_before(in.keys + begin, m, most, bits, key, t < own);
         }
         for (unsigned distance = 1; distance < SEARCHERS; distance *= 2)
             before += __shfl_xor_sync(DCSR_CUDA_ALL_LANES, before, distance);
