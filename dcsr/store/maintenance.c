@@ -186,19 +186,18 @@ static bool has_holes(dcsr_matrix *matrix)
 }
 
 /* Places of free blocks for which memory is kept, as clearing it costs more than filling it: a batch that is merged may
- * take as many as there are entries. On a device, whose memory is scarcer, what most batches take. */
+ * take as many as there are entries. On a device mapping costs more yet. */
 static uint64_t kept_places(const dcsr_matrix *matrix)
 {
     const uint64_t stored = matrix->versions.current->stored;
-    if (matrix->context->cuda) return stored / 4;
-    return is_read_fresh(matrix) ? stored : stored / 16;
+    return matrix->context->cuda || is_read_fresh(matrix) ? stored : stored / 16;
 }
 
 /* The most idle places that may keep their memory, by the entries stored. */
 static uint64_t idle_allowed(const dcsr_matrix *matrix, uint64_t stored)
 {
-    if (matrix->context->cuda) return stored / 2 + SMALL_SPACE;
-    return (is_read_fresh(matrix) ? 2 * stored : stored / 8) + SMALL_SPACE;
+    if (is_read_fresh(matrix)) return 2 * stored + SMALL_SPACE;
+    return stored / (matrix->context->cuda ? 2 : 8) + SMALL_SPACE;
 }
 
 /* Whether memory of free blocks is to go back to the system. */
