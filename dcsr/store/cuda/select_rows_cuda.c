@@ -118,61 +118,35 @@ static uint64_t long_held(dcsr_matrix *matrix)
     return version;
 }
 
-/* Neighbouring blocks, of which those are emptied together that may be. */
-typedef struct region {
-    uint64_t first, end;
-    uint64_t moved; /* places in use in these */
-    int level;      /* how full it is, where what had better stay is as good as full */
-} region;
-
-static bool stays(const dcsr_i_block *block, uint64_t held)
+/* How full a block is; SPARSE_LEVELS: it had better stay as it is. */
+static int level_of(const dcsr_i_block *block, int shift, uint64_t held)
 {
-    return block->live && (block->retired || block->foreign || block->born <= held);
+    const int level = (int)(block->live >> (shift - LEVEL_BITS));
+    const bool stays = !block->live || block->retired || block->foreign || block->born <= held;
+    return stays || level > SPARSE_LEVELS ? SPARSE_LEVELS : level;
 }
 
-/* That which begins with a block. A sixteenth of the arena: extents as large as batches want come about, and pieces of
- * memory that can be given back. */
-static region region_at(const dcsr_i_space *space, uint64_t first, uint64_t blocks, int shift, uint64_t held)
-{
-    enum { PARTS = 16, MOST = 64 };
-    const uint64_t size = blocks < PARTS ? 1 : blocks / PARTS < MOST ? blocks / PARTS : MOST;
-    region r = {.first = first, .end = first + size < blocks ? first + size : blocks};
-    uint64_t in_use = 0;
-    for (const dcsr_i_block *block = space->block + first; block < space->block + r.end; block++) {
-        in_use += stays(block, held) ? (uint64_t)1 << shift : block->live;
-        if (!stays(block, held)) r.moved += block->live;
-    }
-    const uint64_t level = in_use / (r.end - first) >> (shift - LEVEL_BITS);
-    r.level = !r.moved || level > SPARSE_LEVELS ? SPARSE_LEVELS : (int)level;
-    return r;
-}
-
-/* Greedy, as cleaners of log-structured stores are (Rosenblum and Ousterhout 1992): the emptiest regions first, which
+/* Greedy, as cleaners of log-structured stores are (Rosenblum and Ousterhout 1992): the emptiest blocks first, which
  * gives most back for what is moved, as long as no more than `most` places are in use in all of them. Returns whether
  * there are any. */
 static bool choose_blocks(uint8_t *chosen, uint64_t blocks, dcsr_matrix *matrix, uint64_t most)
 {
     dcsr_i_arena *arena = &matrix->arena;
-    const dcsr_i_space *space = arena->space;
     const uint64_t held = long_held(matrix);
     const int shift = dcsr_i_arena_shift(arena);
-    uint64_t moved[SPARSE_LEVELS + 1] = {0}, left = most;
+    uint64_t in_use[SPARSE_LEVELS + 1] = {0}, left = most;
     int last = 0;
     bool any = false;
     pthread_mutex_lock(&arena->space->lock);
-    for (uint64_t b = 0; b < blocks;) {
-        const region r = region_at(space, b, blocks, shift, held);
-        moved[r.level] += r.moved;
-        b = r.end;
-    }
-    while (last < SPARSE_LEVELS && moved[last] <= left) left -= moved[last++];
-    for (uint64_t b = 0; b < blocks;) {
-        const region r = region_at(space, b, blocks, shift, held);
-        const bool wanted =
-            r.level < SPARSE_LEVELS && (r.level < last || (r.level == last && r.moved <= left));
-        if (wanted && r.level == last) left -= r.moved;
-        for (; b < r.end; b++) chosen[b] = wanted && space->block[b].live && !stays(&space->block[b], held);
-        any |= wanted;
+    for (uint64_t b = 0; b < blocks; b++)
+        in_use[level_of(&arena->space->block[b], shift, held)] += arena->space->block[b].live;
+    while (last < SPARSE_LEVELS && in_use[last] <= left) left -= in_use[last++];
+    for (uint64_t b = 0; b < blocks; b++) {
+        const int level = level_of(&arena->space->block[b], shift, held);
+        const uint64_t live = arena->space->block[b].live;
+        chosen[b] = level < SPARSE_LEVELS && (level < last || (level == last && live <= left));
+        if (chosen[b] && level == last) left -= live;
+        any |= chosen[b];
     }
     pthread_mutex_unlock(&arena->space->lock);
     return any;
