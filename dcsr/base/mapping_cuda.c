@@ -8,7 +8,7 @@
 #ifdef DCSR_SIMT
 enum { SMALL_UNITS = 8, LARGE_UNIT = 4, MOST_UNITS = 10 };
 #else
-enum { SMALL_UNITS = 16, LARGE_UNIT = 16, MOST_UNITS = 256 };
+enum { SMALL_UNITS = 16, LARGE_UNIT = 16, MOST_UNITS = 128 };
 #endif
 
 static dcsr_status reserve(dcsr_i_mapping *mapping)
