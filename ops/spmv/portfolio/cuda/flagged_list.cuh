@@ -1,4 +1,4 @@
-/* flagged_list.cuh: sums over a list of entries in the order of rows, for merge and hubs (internal; for .cu files here).
+/* flagged_list.cuh: sums over a list of entries in the order of rows, for merge and hubs (internal; for .cu files).
  *
  * A flag, one bit, is at the first entry of each row (bit fields as in MERBIT: they take the place of offsets and of
  * looking for rows in them). The list is cut into tiles, of equally many entries whatever the lengths of rows. A warp

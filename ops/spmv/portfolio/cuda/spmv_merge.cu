@@ -1,12 +1,12 @@
 /* spmv_merge.cu: the kernel merge: a CSR whose entries are shared out evenly, wherever rows end (flagged_list.cuh).
  *
- * Merge path (Merrill and Garland, SC 2016) shares out rows and entries; flags tell of rows at a bit an entry, and empty
- * rows are not in the list at all. Entries are read in place, four at a time where they begin at a multiple of 16
+ * Merge path (Merrill and Garland, SC 2016) shares out rows and entries; flags tell of rows at a bit an entry, and
+ * empty rows are not in the list at all. Entries are read in place, four at a time where they begin at a multiple of 16
  * bytes. Half of the threads that fit a multiprocessor are left out: with all of them products take longer, as these
  * have fewer registers and so less under way each.
  *
- * Bytes: 4 + value and a bit an entry, x and y; where some rows are empty 4 a row that is not, and y once more; for each
- * tile 4 and a sum. Two launches, and a fill where some rows are empty. */
+ * Bytes: 4 + value and a bit an entry, x and y; where some rows are empty 4 a row that is not, and y once more; for
+ * each tile 4 and a sum. Two launches, and a fill where some rows are empty. */
 #include "ops/spmv/portfolio/cuda/flagged_list.cuh"
 
 namespace
