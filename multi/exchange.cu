@@ -1,5 +1,6 @@
 /* exchange.cu: which elements of x rows look at, and fetching them from the devices that have them. */
 #include "multi/exchange.h"
+#include "dcsr/store/arena_slots.cuh"
 #include "dcsr/store/cuda/balanced_walk.cuh"
 
 /* ---- Looking through rows ---- */
@@ -50,15 +51,6 @@ DCSR_CUDA_INLINE uint64_t part_of(const uint64_t *first, uint64_t parts, uint64_
     }
     return low;
 }
-
-DCSR_CUDA_INLINE uint32_t peek(const uint32_t *word)
-{
-#ifdef DCSR_SIMT
-    return __atomic_load_n(word, __ATOMIC_RELAXED);
-#else
-    return *(const volatile uint32_t *)word;
-#endif
-}
 } // namespace
 
 /* Rows of a page that is marked already are left out. */
@@ -67,7 +59,7 @@ static __global__ void mark_pages(dcsr_i_cuda_rows rows, uint64_t begin, uint64_
     const uint64_t groups = (rows.rows + 31) / 32;
     for (uint64_t g = dcsr_i_cuda_first_warp(); g < groups; g += dcsr_i_cuda_warp_step()) {
         uint32_t *page = &foreign[g * 32 / DCSR_CUDA_PAGE_ROWS];
-        if (__shfl_sync(ALL, peek(page), 0)) continue;
+        if (__shfl_sync(ALL, dcsr_i_cuda_peek(page), 0)) continue;
         const bool found = looks_outside(rows, g, begin, end);
         if (__any_sync(ALL, found) && dcsr_i_cuda_lane() == 0) atomicOr(page, 1u);
     }
@@ -93,7 +85,7 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS mark_blocks(dcsr_i_cuda_walk walk, 
             const uint64_t k = part_of(cut.begin, cut.parts, column);
             const uint64_t block = cut.block[k] + (column - cut.begin[k]) / DCSR_I_EXCHANGE_BLOCK;
             const uint32_t bit = 1u << (block & 31);
-            if (!(peek(&bits[block / 32]) & bit)) atomicOr(&bits[block / 32], bit);
+            if (!(dcsr_i_cuda_peek(&bits[block / 32]) & bit)) atomicOr(&bits[block / 32], bit);
         });
 }
 

@@ -1,18 +1,10 @@
 /* fetch_rows.cu: rows that come from other GPUs: which, their lengths, and their places behind one another. Bytes:
  * marking reads 4 for each entry, adding lengths 8 for each row of each matrix, and placing rows writes as many. */
+#include "dcsr/store/arena_slots.cuh"
 #include "dcsr/store/cuda/balanced_walk.cuh"
 #include "multi/fetch_rows_cuda.h"
 
 /* ---- Which rows are wanted ---- */
-
-DCSR_CUDA_INLINE uint32_t peek(const uint32_t *word)
-{
-#ifdef DCSR_SIMT
-    return __atomic_load_n(word, __ATOMIC_RELAXED);
-#else
-    return *(const volatile uint32_t *)word;
-#endif
-}
 
 /* Most bits are set already when they are looked at: reading them first spares atomics. */
 static __global__ void DCSR_CUDA_WALK_BOUNDS mark_columns(dcsr_i_cuda_walk walk, uint32_t *bits)
@@ -24,7 +16,7 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS mark_columns(dcsr_i_cuda_walk walk,
         },
         [&](const dcsr_i_cuda_entry &, uint32_t column) {
             const uint32_t bit = 1u << (column & 31);
-            if (!(peek(&bits[column / 32]) & bit)) atomicOr(&bits[column / 32], bit);
+            if (!(dcsr_i_cuda_peek(&bits[column / 32]) & bit)) atomicOr(&bits[column / 32], bit);
         });
 }
 
