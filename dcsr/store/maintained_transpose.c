@@ -16,6 +16,7 @@ dcsr_i_operation dcsr_i_twin_batch(const dcsr_matrix *matrix, const dcsr_i_opera
 {
     return (dcsr_i_operation){.context = matrix->context,
                               .kind = operation->kind,
+                              .replaces = operation->replaces,
                               .batch = {.n = n,
                                         .stride = operation->batch.stride,
                                         .column_bits = operation->batch.row_bits,

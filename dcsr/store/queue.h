@@ -82,6 +82,8 @@ typedef struct dcsr_i_operation {
     _Atomic uint32_t references;
 
     dcsr_i_kind kind;
+    bool
+        replaces; /* an insertion on a device, not of policy keep: what is stored is replaced, whatever the policy */
     bool tagged;
     dcsr_tag tag;               /* of the last call that gave one */
     dcsr_i_packed batch;        /* insert, remove */

@@ -2,7 +2,8 @@
  *
  *      in place            where nobody holds a version (in_place.c)
  *      a result            else, of one row that is short: it is resolved into new places and edited there
- *      a batch             of one entry: where a row is long, and on a device
+ *      a batch             of one entry: where a row is long, and on a device, which merges it into the row as if the
+ *                          policy were to replace
  *      two operations      of a durable matrix, as its journal wants them */
 #include "dcsr/store/in_place.h"
 #include "dcsr/store/result.h"
@@ -84,28 +85,30 @@ static dcsr_i_entries batch_of(const dcsr_i_single *one, dcsr_i_kind kind)
                             .values = kind == DCSR_I_INSERT ? one->value : NULL};
 }
 
-static dcsr_status apply_batch(dcsr_matrix *matrix, const dcsr_i_single *one, dcsr_i_kind kind)
-{
-    const dcsr_i_table *table = matrix->versions.current;
-    dcsr_i_entries e = batch_of(one, kind);
-    dcsr_i_operation *operation;
-    DCSR_TRY(dcsr_i_entries_operation(&operation, matrix, &e, table->rows, table->cols));
-    dcsr_status status = dcsr_i_entries_pack(operation, &e, 1);
-    if (status == DCSR_OK) status = matrix->engine->apply_entries(matrix, operation);
-    dcsr_i_operation_release(operation);
-    return status;
-}
-
 /* Whether an insertion replaces the value that is stored. */
 static bool insertion_replaces(const dcsr_matrix *matrix)
 {
     return matrix->policy == DCSR_POLICY_LAST || (!matrix->value_size && matrix->policy != DCSR_POLICY_KEEP);
 }
 
+static dcsr_status apply_batch(dcsr_matrix *matrix, const dcsr_i_single *one, dcsr_i_kind kind)
+{
+    const dcsr_i_table *table = matrix->versions.current;
+    dcsr_i_entries e = batch_of(one, kind);
+    dcsr_i_operation *operation;
+    DCSR_TRY(dcsr_i_entries_operation(&operation, matrix, &e, table->rows, table->cols));
+    operation->replaces =
+        kind == DCSR_I_INSERT && matrix->policy != DCSR_POLICY_KEEP && !insertion_replaces(matrix);
+    dcsr_status status = dcsr_i_entries_pack(operation, &e, 1);
+    if (status == DCSR_OK) status = matrix->engine->apply_entries(matrix, operation);
+    dcsr_i_operation_release(operation);
+    return status;
+}
+
 static dcsr_status apply_batches(dcsr_matrix *matrix, dcsr_i_single *one)
 {
     dcsr_i_rows rows = matrix->engine->rows_of(matrix, matrix->versions.current);
-    if (one->removes || !insertion_replaces(matrix)) {
+    if (one->removes || matrix->policy == DCSR_POLICY_KEEP) {
         DCSR_TRY(matrix->engine->look_up(matrix->context, &rows, matrix->policy, 1, &one->row, &one->col,
                                          NULL, &one->was_there));
         if (one->was_there) DCSR_TRY(apply_batch(matrix, one, DCSR_I_REMOVE));

@@ -253,9 +253,10 @@ DCSR_API dcsr_status dcsr_matrix_wait(dcsr_matrix *matrix);
 
 /* Makes the value at (row, col) `value` (of the matrix's type; NULL for a pattern-only matrix), whatever the policy:
  * what was stored there, duplicates kept by DCSR_POLICY_KEEP included, is replaced; where nothing was, the entry is
- * inserted. In a durable matrix, or on a device, of a policy other than LAST (or, without values, of KEEP) an entry
- * that is stored is removed and then inserted, which are two versions. Errors: INDEX_OUT_OF_RANGE, TYPE_MISMATCH,
- * OUT_OF_MEMORY, DEADLOCK (called by an operator of an operation into this matrix). Cost: O(length of the row). */
+ * inserted. In a durable matrix of a policy other than LAST (or, without values, of KEEP), and on a device of KEEP, an
+ * entry that is stored is removed and then inserted, which are two versions: where the second fails, the entry is gone.
+ * Errors: INDEX_OUT_OF_RANGE, TYPE_MISMATCH, OUT_OF_MEMORY, DEADLOCK (called by an operator of an operation into this
+ * matrix). Cost: O(length of the row). */
 DCSR_API dcsr_status dcsr_matrix_set(dcsr_matrix *matrix, uint64_t row, uint64_t col, const void *value);
 /* Removes the entry at (row, col), with all duplicates. *removed, unless NULL, gets whether there was one; where there
  * was none nothing happens. Errors and cost: as dcsr_matrix_set(), but for values. */

@@ -513,7 +513,7 @@ static dcsr_status apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
                    .mark = insert ? 0 : DCSR_CUDA_TOMBSTONE,
                    .duplicates = matrix->policy != DCSR_POLICY_KEEP,
                    .apart = operation->agreement.agree != NULL,
-                   .policy = matrix->policy,
+                   .policy = operation->replaces ? DCSR_POLICY_LAST : matrix->policy,
                    .slack = matrix->slack,
                    .moves = {.blocks = dcsr_i_arena_blocks(&matrix->arena),
                              .shift = dcsr_i_arena_shift(&matrix->arena)},
@@ -539,5 +539,6 @@ dcsr_status dcsr_i_cuda_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *ope
 {
     /* Where duplicates are kept there is nothing to merge, and what is deleted is left to be resolved. */
     return apply_entries(matrix, operation,
-                         matrix->policy != DCSR_POLICY_KEEP && dcsr_i_resolves_on_insert(matrix));
+                         operation->replaces ||
+                             (matrix->policy != DCSR_POLICY_KEEP && dcsr_i_resolves_on_insert(matrix)));
 }

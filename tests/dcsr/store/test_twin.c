@@ -276,9 +276,12 @@ static void assert_product(dcsr_matrix *matrix, const oracle *model, bool pulls,
     TEST_OK(pulls ? dcsr_vxm(w, mask, NULL, semiring, u, view, &desc)
                   : dcsr_mxv(w, NULL, NULL, semiring, view, u, &desc));
     cr_assert_eq(report.device, desc.device);
-    cr_assert_eq(report.direction, pulls == kept ? DCSR_DIRECTION_PULL : DCSR_DIRECTION_PUSH);
+    /* A GPU takes least by rows where matrices are as small as this one. */
+    const bool pulled = pulls == kept || (kept && desc.device == DCSR_DEVICE_CUDA);
+    const bool transposed = kept && pulled == pulls;
+    cr_assert_eq(report.direction, pulled ? DCSR_DIRECTION_PULL : DCSR_DIRECTION_PUSH);
     cr_assert(!view->form[DCSR_I_TRANSPOSED].csr && !view->form[DCSR_I_TRANSPOSED | DCSR_I_ON_HOST].csr &&
-              (view->form[DCSR_I_TRANSPOSED].hold != NULL) == kept);
+              (view->form[DCSR_I_TRANSPOSED].hold != NULL) == transposed);
     double sum[2] = {0}, got = 0;
     for (uint64_t row = 0; row < model->rows; row++)
         for (size_t e = 0; e < model->row[row].length; e++) {
