@@ -44,15 +44,15 @@ class Model:
         self.inputs = [table.features.index(name) for name in head["features"]]
         self.kernels = [table.kernels.index(name) for name in head["kernels"]]
         self.count = len(table.kernels)
-        begins = [i for i, line in enumerate(lines) if line[0] in ("forest", "tree", "svm", "way", "end")]
+        begins = [i for i, line in enumerate(lines) if line[0] in ("forest", "tree", "svm", "direction", "end")]
         forest = [i for i, line in enumerate(lines) if line[:2] == ["forest", "time"]][0]
         trees = begins[begins.index(forest) + 1:][:int(lines[forest][2])]
         self.trees = [Tree(lines[i:begins[begins.index(i) + 1]], len(self.kernels)) for i in trees]
         self.vectors = np.array([[float(x) for x in line[1:]] for line in lines if line[0] == "vector"])
         self.svm = {line[0]: np.array([float(x) for x in line[1:]]) for line in lines
                     if line[0] in ("svm", "mean", "scale")}
-        self.factors = {(train.SUMS.index(line[1]), train.WAYS.index(line[2])): np.array(line[3:], dtype=float)
-                        for line in lines if line[0] == "way"}
+        self.factors = {(train.SUMS.index(line[1]), train.DIRECTIONS.index(line[2])): np.array(line[3:], dtype=float)
+                        for line in lines if line[0] == "direction"}
 
     def expected(self, X):
         """Of each matrix and kernel what a product and building cost, in products that read in place."""
@@ -95,16 +95,16 @@ def check_vectors(model, vectors):
     if len(model.vectors):
         rows["machine"] = train.judge(costs, model.decide(vectors.X[vectors.anywhere]).astype(int))
     rows["always columns"] = train.judge(costs, np.zeros(len(costs), dtype=int))
-    train.print_rows("with sparse vectors, of two ways", rows, "R_T")
+    train.print_rows("with sparse vectors, of two directions", rows, "R_T")
     everything = np.arange(len(vectors.costs))
-    chosen = train.expect_ways(vectors, vectors.terms(vectors.mean_entries()), model.factors, everything)
+    chosen = train.expect_directions(vectors, vectors.terms(vectors.mean_entries()), model.factors, everything)
     rows = {}
     for s, name in enumerate(train.SUMS):
         part = vectors.sums == s
         if model.factors:
             rows["estimates, " + name] = train.judge(vectors.costs[part], chosen[part])
         rows["what mxv takes, " + name] = train.judge_costs(vectors.costs[part], vectors.taken[part])
-    train.print_rows("of three ways", rows, "R_T")
+    train.print_rows("of three directions", rows, "R_T")
 
 
 def main():

@@ -4,7 +4,7 @@ usage: python3 - TABLE... [--model FILE] [--report] [--json] [--made TEXT] [--se
 
 The table has a line a matrix: its name and family, its features, and for each kernel K the columns seconds:K, build:K
 and joules:K, "-" where it does not apply; the first kernel reads the store in place; then for products P with sparse
-vectors the seconds of columns:P, rows:P, tiles:P and auto:P, the number taken:P of the way that the library takes, and
+vectors the seconds of columns:P, rows:P, tiles:P and auto:P, the number taken:P of the one that the library takes, and
 what there is to do, elements:P, entries:P and wanted:P (cli/tune/tune.h). Lines "# key value" before it tell device and
 machine. `dcsr tune` runs this, and docs/SELECTION.md describes the model file. It needs scikit-learn.
 """
@@ -33,8 +33,9 @@ LEAST_GAIN, LEAST_SAVED = 0.03, 2  # as in ops/choice/choice.c
 DOUBT, TRIAL_COST, MOST_TRIALS, RUNS = 0.03, 10, 3, 6  # as in ops/spmv/portfolio/spmv_plan.c
 TIE = 1.05
 DENSITY_UNITS = 1e6  # as in ops/choice/model_data.h
-MOST_DOUBT = 0.1  # the weight of a product whose two ways cost the same, beside one where one is e times slower
-WAYS, SUMS = ("columns", "rows", "tiles"), ("some", "all", "early")  # as in ops/choice/ways.c
+MOST_DOUBT = 0.1  # the weight of a product whose two directions cost the same, beside one where one is e times slower
+READ, DIRECTIONS = ("columns", "rows", "tiles"), ("push", "pull", "tiles")  # in tables, in models
+SUMS = ("some", "all", "early")  # as in ops/choice/directions.c
 WORK = ("elements", "entries", "wanted")
 CHEAP = ["rows", "cols", "nnz", "ratio", "mean_row"]
 
@@ -117,7 +118,7 @@ class Table:
 
 
 class Vectors:
-    """Products with sparse vectors: the number of the matrix, the seconds of each of WAYS and of what the library takes by
+    """Products with sparse vectors: the number of the matrix, the seconds of each of DIRECTIONS and of what the library takes by
     itself; sums, as an index of SUMS; what there is to do, by name; and of those with elements anywhere (`anywhere`) the
     inputs X of a support vector machine: the features, and the density in millionths."""
 
@@ -127,14 +128,14 @@ class Vectors:
         matrix, costs, taken, sums, work, densities = [], [], [], [], [], []
         for i, line in enumerate(lines):
             for name in products:
-                seconds = number_of(line, column, WAYS, name)
+                seconds = number_of(line, column, READ, name)
                 # Tiles of fp32 may be taken, but have not been measured.
-                way = line[column["taken:" + name]]
-                if np.isnan(seconds[:2]).any() or np.isnan(seconds[int(way)]):
+                taken_here = int(line[column["taken:" + name]])
+                if np.isnan(seconds[:2]).any() or np.isnan(seconds[taken_here]):
                     continue
                 matrix.append(i)
                 costs.append(seconds)
-                taken.append(seconds[int(way)])
+                taken.append(seconds[taken_here])
                 sums.append(SUMS.index("early" if name.startswith("search") else "all" if name == "1" else "some"))
                 work.append(number_of(line, column, WORK, name))
                 densities.append(float(name) * DENSITY_UNITS if name[0].isdigit() else np.nan)
@@ -151,7 +152,7 @@ class Vectors:
         return np.column_stack([self.costs[:, 0], np.nanmin(self.costs[:, 1:], axis=1)])
 
     def terms(self, entries):
-        """Of each of WAYS the terms of its costs (ops/choice/ways.c), where columns of the elements have that many entries."""
+        """Of each of DIRECTIONS the terms of its costs (ops/choice/directions.c), where columns of the elements have that many entries."""
         rows, nnz, wanted = self.size["rows"], self.size["nnz"], self.work["wanted"]
         mean = nnz / np.maximum(rows, 1)
         looks = np.where(self.sums == SUMS.index("early"), np.minimum(mean, nnz / (entries + 1)), mean)
@@ -163,7 +164,7 @@ class Vectors:
         return self.work["elements"] * self.size["nnz"] / np.maximum(self.size["cols"], 1)
 
     def teach(self):
-        """Whether there is something to learn: enough matrices, and both ways win."""
+        """Whether there is something to learn: enough matrices, and both directions win."""
         return len(set(self.matrix)) >= LEAST_MATRICES and len(set(best_of(self.two()[self.anywhere]))) == 2
 
 
@@ -342,18 +343,18 @@ def write_svm(lines, svm, scaler):
 
 
 def fit_svm(X, costs):
-    """For what is faster: columns (0) or rows (1). A product weighs as much as the wrong way would lose."""
+    """For what is faster: columns (0) or rows (1). A product weighs as much as the wrong one would lose."""
     scaler = StandardScaler().fit(np.log1p(X))
     weight = np.minimum(MOST_DOUBT + np.abs(np.log(costs[:, 0] / costs[:, 1])), 2)
     svm = SVC(kernel="rbf", C=30, gamma=0.03)
     return svm.fit(scaler.transform(np.log1p(X)), best_of(costs), sample_weight=weight), scaler
 
 
-def fit_ways(vectors, terms, rows):
-    """Of SUMS and WAYS the factors of terms, none negative, that fit best by the ratio of what is expected to what it took."""
+def fit_directions(vectors, terms, rows):
+    """Of SUMS and DIRECTIONS the factors of terms, none negative, that fit best by the ratio of what is expected to what it took."""
     factors = {}
     for s in range(len(SUMS)):
-        for w in range(len(WAYS)):
+        for w in range(len(DIRECTIONS)):
             here = rows[(vectors.sums[rows] == s) & ~np.isnan(vectors.costs[rows, w])]
             if len(here) < LEAST_MATRICES:
                 continue
@@ -364,19 +365,19 @@ def fit_ways(vectors, terms, rows):
     return factors
 
 
-def expect_ways(vectors, terms, factors, rows):
-    """The way that is expected to take least, of those that were measured."""
-    expected = np.full((len(rows), len(WAYS)), np.inf)
+def expect_directions(vectors, terms, factors, rows):
+    """The direction that is expected to take least, of those that were measured."""
+    expected = np.full((len(rows), len(DIRECTIONS)), np.inf)
     for (s, w), factor in factors.items():
         here = (vectors.sums[rows] == s) & ~np.isnan(vectors.costs[rows, w])
         expected[here, w] = terms[w][rows[here]] @ factor
     return expected.argmin(axis=1)
 
 
-def write_ways(lines, factors):
+def write_directions(lines, factors):
     """In microseconds."""
     for (s, w), factor in sorted(factors.items()):
-        lines.append("way %s %s " % (SUMS[s], WAYS[w]) + " ".join("%.5g" % (1e6 * f) for f in factor))
+        lines.append("direction %s %s " % (SUMS[s], DIRECTIONS[w]) + " ".join("%.5g" % (1e6 * f) for f in factor))
 
 
 def write_model(path, notes, features, kernels, parts):
@@ -487,25 +488,25 @@ def validate_svm(vectors, columns, seed):
     return chosen
 
 
-def validate_ways(vectors, terms, seed):
-    """Five-fold, of all products: the way that is expected to take least."""
+def validate_directions(vectors, terms, seed):
+    """Five-fold, of all products: the direction that is expected to take least."""
     chosen = np.zeros(len(vectors.costs), dtype=int)
     for train, test in folds(vectors.groups, seed):
-        chosen[test] = expect_ways(vectors, terms, fit_ways(vectors, terms, train), test)
+        chosen[test] = expect_directions(vectors, terms, fit_directions(vectors, terms, train), test)
     return chosen
 
 
-def report_ways(vectors, seed):
-    """Of three ways: by what they are estimated to cost, also if the entries of the vector's columns were known."""
+def report_directions(vectors, seed):
+    """Of three directions: by what they are estimated to cost, also if the entries of the vector's columns were known."""
     rows, seconds, without = {}, vectors.costs, np.array([1, 1, np.nan])
     for views, costs in (("", seconds), (", no tiles", seconds * without)):
         vectors.costs = costs
-        chosen = {"estimates": validate_ways(vectors, vectors.terms(vectors.mean_entries()), seed),
-                  "entries known": validate_ways(vectors, vectors.terms(vectors.work["entries"]), seed)}
+        chosen = {"estimates": validate_directions(vectors, vectors.terms(vectors.mean_entries()), seed),
+                  "entries known": validate_directions(vectors, vectors.terms(vectors.work["entries"]), seed)}
         for s, name in enumerate(SUMS):
             part = vectors.sums == s
-            for how, ways in chosen.items():
-                rows["%s, %s%s" % (how, name, views)] = judge(costs[part], ways[part])
+            for how, directions in chosen.items():
+                rows["%s, %s%s" % (how, name, views)] = judge(costs[part], directions[part])
             if not views:
                 rows["mxv, " + name] = judge_costs(costs[part], vectors.taken[part])
     vectors.costs = seconds
@@ -552,7 +553,7 @@ def print_report(report):
         print_rows("products, with building", part["totals"], symbol)
     if "vectors" in report:
         print_rows("with sparse vectors", report["vectors"], "R_T")
-        print_rows("and searches, of three ways", report["ways"], "R_T")
+        print_rows("and searches, of three directions", report["directions"], "R_T")
 
 
 # -- The program -----------------------------------------------------------------------------------------------------
@@ -589,7 +590,7 @@ def main():
             vectors, everything = table.vectors, np.arange(len(table.vectors.costs))
             # On the cpu estimates look at the vector and the rows, and the machine helps them.
             if notes["device"] == "cuda":
-                write_ways(parts, fit_ways(vectors, vectors.terms(vectors.mean_entries()), everything))
+                write_directions(parts, fit_directions(vectors, vectors.terms(vectors.mean_entries()), everything))
             else:
                 write_svm(parts, *fit_svm(vectors.X[vectors.anywhere], vectors.two()[vectors.anywhere]))
         write_model(options.model, notes, table.features, kernels, parts)
@@ -600,7 +601,7 @@ def main():
         report["matrices"] = len(table.names)
         if table.vectors.teach():
             report["vectors"] = report_vectors(table, options.seed)
-            report["ways"] = report_ways(table.vectors, options.seed)
+            report["directions"] = report_directions(table.vectors, options.seed)
         if options.json:
             print(json.dumps(report))
         else:

@@ -8,6 +8,7 @@
 #ifndef DCSR_CHOICE_H
 #define DCSR_CHOICE_H
 
+#include <dcsr/desc.h>
 #include <dcsr/features.h>
 
 /* What is to be as little as possible. */
@@ -53,8 +54,8 @@ dcsr_status dcsr_i_view_known_features(const dcsr_features **features, dcsr_view
 
 /* ---- Products with sparse vectors on a device ---- */
 
-/* The ways of dcsr_mxv(): push, pull, tiles. */
-typedef enum dcsr_i_way { DCSR_I_BY_COLUMNS, DCSR_I_BY_ROWS, DCSR_I_BY_TILES, DCSR_I_WAYS } dcsr_i_way;
+/* How many there are besides AUTO. Arrays have number direction - 1. */
+enum { DCSR_I_DIRECTIONS = DCSR_DIRECTION_TILES };
 /* Sums over some elements of the vector; over all; and those that end early, at the first term or a value that decides
  * them, as in a search. */
 typedef enum dcsr_i_sums { DCSR_I_OVER_SOME, DCSR_I_OVER_ALL, DCSR_I_ENDING_EARLY, DCSR_I_SUMS } dcsr_i_sums;
@@ -62,16 +63,16 @@ typedef enum dcsr_i_sums { DCSR_I_OVER_SOME, DCSR_I_OVER_ALL, DCSR_I_ENDING_EARL
 /* A product, as far as it is known without looking at the matrix or the vector. */
 typedef struct dcsr_i_product {
     dcsr_i_sums sums;
-    bool possible[DCSR_I_WAYS];
+    bool possible[DCSR_I_DIRECTIONS];
     double rows, cols, nnz; /* as multiplied: rows of the result */
     double elements;        /* that the vector has */
     double wanted;          /* rows that the mask allows */
 } dcsr_i_product;
 
-/* The possible way that the model of the context's device expects to take the least time; *known is false where no
- * model tells. Errors: OUT_OF_MEMORY, when models are read for the first time. Cost: some tens of nanoseconds. */
-dcsr_status dcsr_i_choose_way(dcsr_i_way *way, bool *known, dcsr_context *context,
-                              const dcsr_i_product *product);
+/* The possible direction that the model of the context's device expects to take the least time; AUTO where no model
+ * tells. Errors: OUT_OF_MEMORY, when models are read for the first time. Cost: some tens of nanoseconds. */
+dcsr_status dcsr_i_choose_direction(dcsr_direction *direction, dcsr_context *context,
+                                    const dcsr_i_product *product);
 
 /* For tests: what has been read of models is forgotten. No other thread may choose meanwhile. */
 void dcsr_i_models_forget(void);

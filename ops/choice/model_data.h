@@ -58,12 +58,12 @@ typedef struct dcsr_i_svm {
     double *vector; /* one behind the other */
 } dcsr_i_svm;
 
-/* What products with a sparse vector take, in microseconds: a sum of terms (ways.c), each with its factor. */
-enum { DCSR_I_WAY_TERMS = 4 };
-typedef struct dcsr_i_way_cost {
+/* What products with a sparse vector take, in microseconds: a sum of terms (directions.c), each with its factor. */
+enum { DCSR_I_DIRECTION_TERMS = 4 };
+typedef struct dcsr_i_direction_cost {
     bool known;
-    double factor[DCSR_I_WAY_TERMS];
-} dcsr_i_way_cost;
+    double factor[DCSR_I_DIRECTION_TERMS];
+} dcsr_i_direction_cost;
 
 typedef struct dcsr_i_model {
     dcsr_model_info info;
@@ -72,7 +72,7 @@ typedef struct dcsr_i_model {
     char kernel[DCSR_I_MODEL_KERNELS][DCSR_I_MODEL_NAME];
     dcsr_i_forest forest[DCSR_I_CRITERIA];
     dcsr_i_svm svm; /* over the features and, last, the density of the vector in millionths */
-    dcsr_i_way_cost way[DCSR_I_SUMS][DCSR_I_WAYS];
+    dcsr_i_direction_cost direction[DCSR_I_SUMS][DCSR_I_DIRECTIONS];
 } dcsr_i_model;
 
 /* ---- model_file.c ---- */
@@ -101,10 +101,10 @@ void dcsr_i_forest_predict(dcsr_i_prediction *prediction, const dcsr_i_forest *f
 /* The kernel that is most probably the best; of equal ones the first. */
 uint32_t dcsr_i_prediction_class(const dcsr_i_prediction *prediction, uint32_t kernels);
 
-/* ---- ways.c ---- */
+/* ---- directions.c ---- */
 
 /* As model files have them. */
-extern const char *const dcsr_i_way_names[DCSR_I_WAYS], *const dcsr_i_sums_names[DCSR_I_SUMS];
+extern const char *const dcsr_i_direction_names[DCSR_I_DIRECTIONS], *const dcsr_i_sums_names[DCSR_I_SUMS];
 
 /* ---- svm.c ---- */
 

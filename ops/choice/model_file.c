@@ -270,15 +270,15 @@ static int name_of(reader *r, const char *const *names, int n)
     return k;
 }
 
-static dcsr_status read_way(reader *r, dcsr_i_model *model)
+static dcsr_status read_direction(reader *r, dcsr_i_model *model)
 {
     const int sums = name_of(r, dcsr_i_sums_names, DCSR_I_SUMS),
-              way = name_of(r, dcsr_i_way_names, DCSR_I_WAYS);
-    dcsr_i_way_cost cost = {.known = true};
-    if (sums == DCSR_I_SUMS || way == DCSR_I_WAYS || model->way[sums][way].known ||
-        !numbers(r, cost.factor, DCSR_I_WAY_TERMS) || !end_line(r))
-        return wrong(r, "what a way of products with sparse vectors costs is not as it should be");
-    model->way[sums][way] = cost;
+              d = name_of(r, dcsr_i_direction_names, DCSR_I_DIRECTIONS);
+    dcsr_i_direction_cost cost = {.known = true};
+    if (sums == DCSR_I_SUMS || d == DCSR_I_DIRECTIONS || model->direction[sums][d].known ||
+        !numbers(r, cost.factor, DCSR_I_DIRECTION_TERMS) || !end_line(r))
+        return wrong(r, "what a direction of products with sparse vectors costs is not as it should be");
+    model->direction[sums][d] = cost;
     return DCSR_OK;
 }
 
@@ -296,10 +296,10 @@ static dcsr_status read_parts(reader *r, dcsr_i_model *model)
             DCSR_TRY(read_forest(r, &model->forest[time ? DCSR_I_BY_TIME : DCSR_I_BY_ENERGY], model));
         } else if (keyword(r, "svm")) {
             DCSR_TRY(read_svm(r, &model->svm, model->features + 1));
-        } else if (keyword(r, "way")) {
-            DCSR_TRY(read_way(r, model));
+        } else if (keyword(r, "direction")) {
+            DCSR_TRY(read_direction(r, model));
         } else {
-            return wrong(r, "here should be a forest, an svm, a way, or the end");
+            return wrong(r, "here should be a forest, an svm, a direction, or the end");
         }
     }
     if (!end_line(r) || r->at != r->end) return wrong(r, "something follows the end");

@@ -122,8 +122,6 @@ static dcsr_i_sums sums_of(const product *p)
 /* Of those for which the rows or tiles are there. */
 static dcsr_status choose_among(product *p)
 {
-    static const dcsr_direction ways[DCSR_I_WAYS] = {DCSR_DIRECTION_PUSH, DCSR_DIRECTION_PULL,
-                                                     DCSR_DIRECTION_TILES};
     const dcsr_i_mxv_call *c = p->call;
     const bool both = dcsr_i_cuda_view_transpose_is_ready(c->A);
     const dcsr_i_product asked = {.sums = sums_of(p),
@@ -134,12 +132,11 @@ static dcsr_status choose_among(product *p)
                                   .nnz = (double)dcsr_i_view_rows(c->A)->device.stored,
                                   .elements = (double)c->u->body.nvals,
                                   .wanted = (double)allowed_by(c)};
-    dcsr_i_way way = DCSR_I_BY_ROWS;
-    bool known;
+    dcsr_direction chosen;
     if (!both && !p->tiles) return DCSR_OK;
-    DCSR_TRY(dcsr_i_choose_way(&way, &known, c->w->context, &asked));
-    if (known)
-        p->way = ways[way];
+    DCSR_TRY(dcsr_i_choose_direction(&chosen, c->w->context, &asked));
+    if (chosen)
+        p->way = chosen;
     else if (both)
         p->way = cheaper(p);
     return DCSR_OK;

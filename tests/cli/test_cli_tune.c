@@ -191,7 +191,7 @@ static void write_table(const char *name, int matrices, double small_csr)
     const char *costs = strstr(head, "\tseconds:");
     features = -1;
     for (const char *at = head; at < costs; at++) features += *at == '\t';
-    /* Of products: seconds of three ways and by itself, which is taken, and three numbers of what there is to do. */
+    /* Of products: seconds of three directions and by itself, which is taken, and three numbers of the work. */
     enum { PRODUCTS = 21, DENSITIES = 8, OF_EACH = 8 };
     const int kernels = (words - 2 - features - OF_EACH * PRODUCTS) / 3;
     char *table = malloc(1 << 20), *to = table;
@@ -239,8 +239,8 @@ Test(cli_tune, trains_a_model_that_is_used)
     cr_assert(json_object_get(json_object_get(time, "totals"), "1000"));
     const json_t *machine = json_object_get(json_object_get(r.json, "vectors"), "machine");
     cr_assert(json_number_value(json_object_get(machine, "within5")) > 0.9);
-    const json_t *ways = json_object_get(json_object_get(r.json, "ways"), "estimates, early");
-    cr_assert(json_number_value(json_object_get(ways, "R")) >= 1);
+    const json_t *directions = json_object_get(json_object_get(r.json, "directions"), "estimates, early");
+    cr_assert(json_number_value(json_object_get(directions, "R")) >= 1);
     program_free(&r);
     char command[2 * PATH_MAX];
     snprintf(command, sizeof command,

@@ -272,15 +272,15 @@ Test(mxv_device, leaves_the_rest_to_the_host)
 /* Has a model made up, by which an entry of the vector's columns costs three of the rows that are read. */
 static void use_model(void)
 {
-    static char path[] = "/tmp/dcsr-ways-XXXXXX";
+    static char path[] = "/tmp/dcsr-model-XXXXXX";
     char machine[256], body[1000];
     const int fd = mkstemp(path);
     cr_assert(fd >= 0);
     TEST_OK(dcsr_model_get_machine(context, machine, sizeof machine));
     snprintf(body, sizeof body,
              "device cuda\nmachine %s\nmade by hand\nfeatures nnz\nkernels a b\nforest time 1 0 1\ntree 0 1\n"
-             "leaf 1 0 1 0 2 3\nway some columns 0 0 0 3\nway some rows 0 0 1 0\n"
-             "way all columns 0 0 0 3\nway all rows 0 0 1 0\nend\n",
+             "leaf 1 0 1 0 2 3\ndirection some push 0 0 0 3\ndirection some pull 0 0 1 0\n"
+             "direction all push 0 0 0 3\ndirection all pull 0 0 1 0\nend\n",
              machine);
     FILE *file = fdopen(fd, "w");
     fprintf(file, "dcsr-model 1\ncrc32 %08lx\n%s", crc32(0, (const Bytef *)body, (uInt)strlen(body)), body);

@@ -182,10 +182,11 @@ Test(models, with_anything_wrong_are_refused)
                  {"end\n", "svm 1 2\nend\n", "vector machine"},
                  {"end\n", "svm 1 2 1\nmean 0 0\nscale 1 1 1\nend\n", "scaling"},
                  {"end\n", "svm 1 2 1\nmean 0 0 0\nscale 1 1 1\nvector 1 2 3\nend\n", "support vector"},
-                 {"end\n", "way most rows 0 0 0 1\nend\n", "a way of products"},
-                 {"end\n", "way some sideways 0 0 0 1\nend\n", "a way of products"},
-                 {"end\n", "way some rows 0 0 1\nend\n", "a way of products"},
-                 {"end\n", "way some rows 0 0 0 1\nway some rows 0 0 0 1\nend\n", "a way of products"},
+                 {"end\n", "direction most pull 0 0 0 1\nend\n", "a direction of products"},
+                 {"end\n", "direction some sideways 0 0 0 1\nend\n", "a direction of products"},
+                 {"end\n", "direction some pull 0 0 1\nend\n", "a direction of products"},
+                 {"end\n", "direction some pull 0 0 0 1\ndirection some pull 0 0 0 1\nend\n",
+                  "a direction of products"},
                  {"end\n", "", "here should be"},
                  {"end\n", "end\nmore\n", "follows the end"},
                  {"end\n", "forest time 1 0 1\nend\n", "forest does not begin"}};
@@ -405,37 +406,36 @@ Test(models, choose_what_pays, .init = begin, .fini = end)
 }
 
 /* Of products with sparse vectors: 10 rows of 100 entries each, 1000 columns of one. */
-Test(models, choose_the_way_that_costs_least, .init = begin, .fini = end)
+Test(models, choose_the_direction_that_costs_least, .init = begin, .fini = end)
 {
-    static const char ways[] =
+    static const char text[] =
         "features nnz\nkernels a b\nforest time 1 0 1\ntree 0 1\nleaf 1 0 1 0 2 3\n"
-        "way some columns 0 0 0 3\nway some rows 0 0 1 0\nway some tiles 10 0.1 0.5 0.25\n"
-        "way early columns 0 0 1 0\nway early rows 0 0 1 0\nend\n";
+        "direction some push 0 0 0 3\ndirection some pull 0 0 1 0\ndirection some tiles 10 0.1 0.5 0.25\n"
+        "direction early push 0 0 1 0\ndirection early pull 0 0 1 0\nend\n";
     char machine[256];
     dcsr_context *context = test_context(1);
     TEST_OK(dcsr_model_get_machine(context, machine, sizeof machine));
-    put(device_of(context), machine, ways);
+    put(device_of(context), machine, text);
     dcsr_i_product p = {
         .possible = {true, true, true}, .rows = 10, .cols = 1000, .nnz = 1000, .elements = 10, .wanted = 10};
-    dcsr_i_way way;
-    bool known;
-    TEST_OK(dcsr_i_choose_way(&way, &known, context, &p)); /* 30, 1000 and 513.5 */
-    cr_assert(known && way == DCSR_I_BY_COLUMNS);
+    dcsr_direction chosen;
+    TEST_OK(dcsr_i_choose_direction(&chosen, context, &p)); /* 30, 1000 and 513.5 */
+    cr_assert_eq(chosen, DCSR_DIRECTION_PUSH);
     p.elements = 300; /* 900, 1000, 586 */
-    TEST_OK(dcsr_i_choose_way(&way, &known, context, &p));
-    cr_assert(known && way == DCSR_I_BY_TILES);
-    p.possible[DCSR_I_BY_TILES] = false;
-    TEST_OK(dcsr_i_choose_way(&way, &known, context, &p));
-    cr_assert(known && way == DCSR_I_BY_COLUMNS);
-    p.wanted = 2; /* rows: 200 */
-    TEST_OK(dcsr_i_choose_way(&way, &known, context, &p));
-    cr_assert(known && way == DCSR_I_BY_ROWS);
+    TEST_OK(dcsr_i_choose_direction(&chosen, context, &p));
+    cr_assert_eq(chosen, DCSR_DIRECTION_TILES);
+    p.possible[DCSR_DIRECTION_TILES - 1] = false;
+    TEST_OK(dcsr_i_choose_direction(&chosen, context, &p));
+    cr_assert_eq(chosen, DCSR_DIRECTION_PUSH);
+    p.wanted = 2; /* pull: 200 */
+    TEST_OK(dcsr_i_choose_direction(&chosen, context, &p));
+    cr_assert_eq(chosen, DCSR_DIRECTION_PULL);
     p.sums = DCSR_I_ENDING_EARLY; /* 300; a row of 100 ends after three: 2 * 3.3 */
-    TEST_OK(dcsr_i_choose_way(&way, &known, context, &p));
-    cr_assert(known && way == DCSR_I_BY_ROWS);
+    TEST_OK(dcsr_i_choose_direction(&chosen, context, &p));
+    cr_assert_eq(chosen, DCSR_DIRECTION_PULL);
     p.sums = DCSR_I_OVER_ALL;
-    TEST_OK(dcsr_i_choose_way(&way, &known, context, &p));
-    cr_assert_not(known, "the model says nothing of these");
+    TEST_OK(dcsr_i_choose_direction(&chosen, context, &p));
+    cr_assert_eq(chosen, DCSR_DIRECTION_AUTO, "the model says nothing of these");
     test_close(context);
 }
 
