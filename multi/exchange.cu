@@ -1,6 +1,5 @@
 /* exchange.cu: which elements of x rows look at, and fetching them from the devices that have them. */
 #include "multi/exchange.h"
-#include "dcsr/store/arena_slots.cuh"
 #include "dcsr/store/cuda/balanced_walk.cuh"
 
 /* ---- Looking through rows ---- */
@@ -38,18 +37,10 @@ __device__ bool looks_outside(const dcsr_i_cuda_rows &rows, uint64_t group, uint
     return found;
 }
 
-/* The part whose number in `first`, ascending, is the last that is not above i. */
+/* The last part whose number in `first`, which ascends from 0 on, is not above i. */
 DCSR_CUDA_INLINE uint64_t part_of(const uint64_t *first, uint64_t parts, uint64_t i)
 {
-    uint64_t low = 0, high = parts;
-    while (high - low > 1) {
-        const uint64_t middle = (low + high) / 2;
-        if (first[middle] <= i)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return dcsr_i_keys_below(first, parts, i + 1) - 1;
 }
 } // namespace
 

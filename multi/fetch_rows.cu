@@ -1,6 +1,5 @@
 /* fetch_rows.cu: rows that come from other GPUs: which, their lengths, and their places behind one another. Bytes:
  * marking reads 4 for each entry, adding lengths 8 for each row of each matrix, and placing rows writes as many. */
-#include "dcsr/store/arena_slots.cuh"
 #include "dcsr/store/cuda/balanced_walk.cuh"
 #include "multi/fetch_rows_cuda.h"
 

@@ -64,39 +64,13 @@ typedef struct target {
 } target;
 
 /* Sets the value behind its key, in a word of its own, or among the others. */
-static inline void put_value(const target *t, int stride, size_t size, uint64_t to, const void *values,
-                             uint64_t i)
+static inline void put_value(const target *t, int stride, size_t size, uint64_t to, const char *value)
 {
-    uint64_t word = 0;
-    switch (size) {
-    case 1:
-        word = ((const uint8_t *)values)[i];
-        break;
-    case 2:
-        word = ((const uint16_t *)values)[i];
-        break;
-    case 4:
-        word = ((const uint32_t *)values)[i];
-        break;
-    default:
-        word = ((const uint64_t *)values)[i];
-    }
     if (stride == 2) {
-        t->keys[2 * to + 1] = word;
-        return;
-    }
-    switch (size) {
-    case 1:
-        ((uint8_t *)t->values)[to] = (uint8_t)word;
-        break;
-    case 2:
-        ((uint16_t *)t->values)[to] = (uint16_t)word;
-        break;
-    case 4:
-        ((uint32_t *)t->values)[to] = (uint32_t)word;
-        break;
-    default:
-        ((uint64_t *)t->values)[to] = word;
+        t->keys[2 * to + 1] = 0;
+        dcsr_i_copy_one(&t->keys[2 * to + 1], value, size);
+    } else {
+        dcsr_i_copy_one(t->values + to * size, value, size);
     }
 }
 
@@ -116,7 +90,7 @@ static void pack(const dcsr_i_split *split, share *mine, const dcsr_i_entries *e
         const uint64_t k = owner_of(borders, e->rows[i]), to = mine->of[k]++;
         const target *t = &targets[k];
         t->keys[to * (uint64_t)stride] = (e->rows[i] - t->begin) << bits | e->cols[i];
-        if (size) put_value(t, stride, size, to, e->values, i);
+        if (size) put_value(t, stride, size, to, (const char *)e->values + i * size);
     }
 }
 

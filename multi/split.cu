@@ -9,15 +9,8 @@ static __global__ void gather(const dcsr_i_cuda_chunk *chunks, uint64_t count, u
                               uint64_t *words)
 {
     for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) {
-        uint64_t low = 0, high = count;
-        while (high - low > 1) {
-            const uint64_t middle = (low + high) / 2;
-            if (chunks[middle].first <= i)
-                low = middle;
-            else
-                high = middle;
-        }
-        const dcsr_i_cuda_chunk chunk = chunks[low];
+        const dcsr_i_cuda_chunk chunk =
+            chunks[dcsr_i_cuda_last_up_to(count, i, [=](uint64_t c) { return chunks[c].first; })];
         keys[i] = chunk.keys[i - chunk.first];
         if (words) words[i] = chunk.words[i - chunk.first];
     }

@@ -14,7 +14,7 @@
 #include "algos/graph/cuda/graph_cuda.h"
 #include "algos/graph/edges.h"
 #include "algos/graph/found.h"
-#include "algos/graph/mix.h"
+#include "algos/graph/random_order.h"
 #include <dcsr/graph.h>
 #include <math.h>
 #include <stdatomic.h>

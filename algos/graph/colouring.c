@@ -7,7 +7,7 @@
 #include "algos/graph/cuda/graph_cuda.h"
 #include "algos/graph/edges.h"
 #include "algos/graph/found.h"
-#include "algos/graph/mix.h"
+#include "algos/graph/random_order.h"
 #include <dcsr/graph.h>
 #include <omp.h>
 #include <stdatomic.h>
@@ -32,15 +32,11 @@ static inline bool precedes(const painting *p, uint32_t u, uint32_t v)
     return p->key[u] > p->key[v] || (p->key[u] == p->key[v] && u < v);
 }
 
-/* By the number of edges as a power of two, then at random; the seed is mixed. */
 static void make_keys(painting *p, uint64_t seed, int threads)
 {
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (uint64_t v = 0; v < p->e->vertices; v++) {
-        const uint64_t degree = dcsr_i_edges_of(p->e, v).count;
-        const uint64_t power = degree ? 64 - (uint64_t)__builtin_clzll(degree) : 0;
-        p->key[v] = power << 58 | dcsr_i_graph_mix(seed + v) >> 6;
-    }
+    for (uint64_t v = 0; v < p->e->vertices; v++)
+        p->key[v] = dcsr_i_graph_degree_key(seed, v, dcsr_i_edges_of(p->e, v).count);
 }
 
 /* Gives v its colour. */

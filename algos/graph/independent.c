@@ -5,7 +5,7 @@
  * whoever looks first; priorities at random make the rounds few. */
 #include "algos/graph/cuda/graph_cuda.h"
 #include "algos/graph/edges.h"
-#include "algos/graph/mix.h"
+#include "algos/graph/random_order.h"
 #include <dcsr/graph.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -18,13 +18,6 @@ typedef struct choice {
     uint64_t seed; /* mixed */
 } choice;
 
-/* Whether u goes before v. */
-static inline bool precedes(const choice *c, uint32_t u, uint32_t v)
-{
-    const uint64_t a = dcsr_i_graph_mix(c->seed + u), b = dcsr_i_graph_mix(c->seed + v);
-    return a > b || (a == b && u < v);
-}
-
 /* What becomes of v, as far as its neighbours are known. */
 static unsigned char decide(const choice *c, uint32_t v)
 {
@@ -35,7 +28,7 @@ static unsigned char decide(const choice *c, uint32_t v)
         if (u == v) continue;
         const unsigned char state = atomic_load_explicit(&c->state[u], memory_order_relaxed);
         if (state == TAKEN) return LEFT_OUT;
-        waits = waits || (state == WAITING && precedes(c, u, v));
+        waits = waits || (state == WAITING && dcsr_i_graph_precedes(c->seed, u, v));
     }
     return waits ? WAITING : TAKEN;
 }

@@ -173,6 +173,31 @@ DCSR_CUDA_INLINE void dcsr_i_cuda_meet(unsigned *arrived, unsigned meeting)
     __syncthreads();
 }
 
+/* What other threads may be changing meanwhile. */
+template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_peek(const T *at)
+{
+#ifdef DCSR_SIMT /* ThreadSanitizer takes a volatile read for a plain one */
+    return __atomic_load_n(at, __ATOMIC_RELAXED);
+#else
+    return *(const volatile T *)at;
+#endif
+}
+
+/* The last of n numbers that is not above i, of number(0), which is not, number(1), ..., which ascend: by bisection. */
+template <class Number>
+DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_last_up_to(uint64_t n, uint64_t i, Number number)
+{
+    uint64_t low = 0, high = n;
+    while (high - low > 1) {
+        const uint64_t middle = (low + high) / 2;
+        if (number(middle) <= i)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* In kernels: which items are this thread's, this warp's, this block's: first, first + step, ... All lanes of
  * a warp, and all threads of a block, get the same ones of the latter two. */
 DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_first()

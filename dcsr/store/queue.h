@@ -83,7 +83,7 @@ typedef struct dcsr_i_operation {
 
     dcsr_i_kind kind;
     bool
-        replaces; /* an insertion on a device, not of policy keep: what is stored is replaced, whatever the policy */
+        replaces; /* on a device: the insertion replaces what is stored, whatever the policy, which is not keep */
     bool tagged;
     dcsr_tag tag;               /* of the last call that gave one */
     dcsr_i_packed batch;        /* insert, remove */

@@ -6,16 +6,6 @@
 #include "ops/algebra/semiring.cuh"
 #include "ops/mxm/mxm_rows_cuda.h"
 
-/* What other threads may be changing by atomics. */
-template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_peek(const T *p)
-{
-#ifdef DCSR_SIMT
-    return __atomic_load_n(p, __ATOMIC_RELAXED);
-#else
-    return *(const volatile T *)p;
-#endif
-}
-
 /* ---- Rows ---- */
 
 /* Where a row begins, and its length in the lowest 24 bits; of one of several pieces, or longer, those are all 1. */

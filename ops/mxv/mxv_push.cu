@@ -26,16 +26,6 @@ template <class T> using word_of = typename std::conditional<(sizeof(T) < 4), ui
 /* Blocks that a multiprocessor runs at once: values of 8 bytes take more registers. */
 template <class T> [[maybe_unused]] constexpr int BLOCKS_FOR = sizeof(T) > 4 ? 3 : 4;
 
-/* What another thread may be changing. */
-template <class W> DCSR_CUDA_INLINE W peek(W *at)
-{
-#ifdef __CUDACC__
-    return *(volatile W *)at;
-#else
-    return atomicAdd(at, W(0));
-#endif
-}
-
 /* The atomics of the device: whether there is one for this addition. */
 template <class T> DCSR_CUDA_INLINE bool add_directly(word_of<T> *at, T term, int add)
 {
@@ -80,7 +70,7 @@ template <class T> DCSR_CUDA_INLINE void add_term(word_of<T> *at, T term, int ad
     typedef word_of<T> W;
     typedef typename std::conditional<sizeof(W) == 8, unsigned long long, unsigned>::type bits;
     if (add_directly<T>(at, term, add)) return;
-    for (bits was = peek((bits *)at), seen;; was = seen) {
+    for (bits was = dcsr_i_cuda_peek((bits *)at), seen;; was = seen) {
         W old;
         memcpy(&old, &was, sizeof old);
         W sum = W(dcsr_i_cuda_operate<T>(add, T(old), term));
@@ -96,7 +86,7 @@ template <class T> DCSR_CUDA_INLINE void add_term(word_of<T> *at, T term, int ad
 DCSR_CUDA_INLINE bool find_first(const dcsr_i_cuda_mxv &x, uint32_t c)
 {
     uint32_t bit = 1u << (c & 31), *word = &x.t.present[c / 32];
-    return !(peek(word) & bit) && !(atomicOr(word, bit) & bit);
+    return !(dcsr_i_cuda_peek(word) & bit) && !(atomicOr(word, bit) & bit);
 }
 
 DCSR_CUDA_INLINE void add_count(const dcsr_i_cuda_mxv &x, uint64_t count)

@@ -31,8 +31,7 @@ DCSR_CUDA_INLINE void claim_window(const dcsr_i_cuda_traversal &s, const uint64_
     }
     for (unsigned k = 0; k < ITEMS; k++)
         /* Others may set bits meanwhile: what is seen too late is not claimed, only asked for. */
-        if (found >> k & 1 && *(volatile uint32_t *)&s.visited[v[k] / 32] >> (v[k] & 31) & 1)
-            found &= ~(1u << k);
+        if (found >> k & 1 && dcsr_i_cuda_peek(&s.visited[v[k] / 32]) >> (v[k] & 31) & 1) found &= ~(1u << k);
     for (unsigned k = 0; k < ITEMS; k++) where[k] = found >> k & 1 ? s.where[v[k]] : 0;
     for (unsigned k = 0; k < ITEMS; k++) {
         const uint32_t bit = 1u << (v[k] & 31);
@@ -198,9 +197,9 @@ static __global__ void __launch_bounds__(DCSR_CUDA_SOME_THREADS) search_some(dcs
         now.level++;
         now.queue ^= 1;
         noted = true;
-        now.frontier.vertices = *(volatile unsigned long long *)&found->vertices;
-        now.frontier.edges = *(volatile unsigned long long *)&found->edges;
-        now.frontier.longest = *(volatile unsigned *)&found->longest;
+        now.frontier.vertices = dcsr_i_cuda_peek(&found->vertices);
+        now.frontier.edges = dcsr_i_cuda_peek(&found->edges);
+        now.frontier.longest = dcsr_i_cuda_peek(&found->longest);
     } while (is_for_some(now.frontier));
     if (dcsr_i_cuda_first() == 0) *s.progress = now;
 }

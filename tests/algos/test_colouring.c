@@ -1,4 +1,5 @@
-/* test_colouring.c: colourings: that neighbours differ, that each colour is the least, and how many there are. */
+/* test_colouring.c: colourings: that neighbours differ, that each colour is the least, and how many there are. On a GPU
+ * by algos/graph/cuda/greedy.cu. */
 #include <dcsr/convert.h>
 #include <dcsr/generate.h>
 #include <dcsr/graph.h>

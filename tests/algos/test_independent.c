@@ -1,4 +1,4 @@
-/* test_independent.c: maximal independent sets: that they are. */
+/* test_independent.c: maximal independent sets: that they are. On a GPU by algos/graph/cuda/greedy.cu. */
 #include <dcsr/graph.h>
 #include "tests/support/support_graphs.h"
 

@@ -176,9 +176,9 @@ DCSR_CUDA_INLINE void hand_on(const between &b, const state &now, const uint32_t
     uint32_t add[ITEMS];
     for (unsigned i = 0; i < ITEMS; i++)
         /* Those that this level reaches may be among the seen ones by now, or not yet. */
-        add[i] = bits[i] ? bits[i] & ~(*(const volatile uint32_t *)&b.seen[v[i]] | here[v[i]]) : 0;
+        add[i] = bits[i] ? bits[i] & ~(dcsr_i_cuda_peek(&b.seen[v[i]]) | here[v[i]]) : 0;
     for (unsigned i = 0; i < ITEMS; i++)
-        if (add[i]) add[i] &= ~*(const volatile uint32_t *)&next[v[i]];
+        if (add[i]) add[i] &= ~dcsr_i_cuda_peek(&next[v[i]]);
     for (unsigned i = 0; i < ITEMS; i++)
         if (add[i] && !atomicOr(&next[v[i]], add[i])) first |= 1u << i;
     uint64_t at = now.begin[3] + dcsr_i_cuda_take_places(&found->now, (uint32_t)__popc(first));
@@ -233,13 +233,13 @@ DCSR_CUDA_INLINE void step_down(const between &b, const state &now, bool alone, 
     expand_short(b, now, found);
 }
 
-/* To the next level, of so many vertices. */
+/* Goes on to the next level, which has `count` vertices. */
 DCSR_CUDA_INLINE void advance(const between &b, state &now, uint32_t count)
 {
     for (int k = 0; k < 3; k++) now.begin[k] = now.begin[k + 1];
     now.begin[3] += count;
     now.depth++;
-    now.large = *(const volatile uint32_t *)&b.counts->large;
+    now.large = dcsr_i_cuda_peek(&b.counts->large);
     if (dcsr_i_cuda_first() == 0) b.begin[now.depth + 1] = now.begin[3];
 }
 
@@ -275,14 +275,13 @@ static __global__ void __launch_bounds__(DCSR_GRAPH_THREADS) search_down(between
         if (alone && blockIdx.x == 0) go_alone(b, now, found);
         dcsr_i_cuda_meet(&b.counts->arrived[0], ++meetings);
         if (alone) now = b.counts->told;
-        const uint32_t parts = *(volatile unsigned *)&found->parts,
-                       is_long = *(volatile unsigned *)&found->is_long;
+        const uint32_t parts = dcsr_i_cuda_peek(&found->parts), is_long = dcsr_i_cuda_peek(&found->is_long);
         if (parts || is_long) {
             expand_long(b, now, parts, found);
             count_paths_long(b, now, is_long);
             dcsr_i_cuda_meet(&b.counts->arrived[0], ++meetings);
         }
-        advance(b, now, *(volatile unsigned *)&found->now);
+        advance(b, now, dcsr_i_cuda_peek(&found->now));
     }
     if (dcsr_i_cuda_first()) return;
     b.counts->levels = now.depth;
@@ -378,7 +377,7 @@ static __global__ void __launch_bounds__(DCSR_GRAPH_THREADS) search_up(between b
         if (few && d > 1 && b.begin[d] - b.begin[d - 1] <= FEW) continue;
         if (!few) step_up(b, d, large, false, is_long);
         dcsr_i_cuda_meet(&b.counts->arrived[1], ++meetings);
-        const uint32_t count = few ? 0 : *(volatile uint32_t *)is_long;
+        const uint32_t count = few ? 0 : dcsr_i_cuda_peek(is_long);
         if (!count) continue;
         step_up_long(b, d, large, false, count);
         dcsr_i_cuda_meet(&b.counts->arrived[1], ++meetings);

@@ -76,7 +76,7 @@ DCSR_CUDA_INLINE void hand_on(const many &m, const state &now, const uint32_t *v
     for (unsigned i = 0; i < ITEMS; i++) {
         add[i] = bits[i] ? bits[i] & ~m.seen[v[i]] : 0;
         /* Others add bits meanwhile: what is there already need not be added. */
-        if (add[i]) add[i] &= ~*(volatile word *)&m.next[v[i]];
+        if (add[i]) add[i] &= ~dcsr_i_cuda_peek(&m.next[v[i]]);
     }
     for (unsigned i = 0; i < ITEMS; i++)
         if (add[i] && !atomicOr(&m.next[v[i]], add[i])) found |= 1u << i;
@@ -171,15 +171,14 @@ static __global__ void __launch_bounds__(DCSR_GRAPH_THREADS) search_many(many m)
             expand_short(m, now, found);
         }
         dcsr_i_cuda_meet(&m.counts->arrived, ++now.meetings);
-        const uint32_t steps = *(volatile unsigned *)&found->alone,
-                       parts = *(volatile unsigned *)&found->parts;
+        const uint32_t steps = dcsr_i_cuda_peek(&found->alone), parts = dcsr_i_cuda_peek(&found->parts);
         now.list ^= steps & 1;
         now.depth += steps;
         if (parts) {
             expand_long(m, now, parts, found);
             dcsr_i_cuda_meet(&m.counts->arrived, ++now.meetings);
         }
-        now.count = *(volatile unsigned *)&found->now;
+        now.count = dcsr_i_cuda_peek(&found->now);
         now.list ^= 1;
         now.depth++;
     }
@@ -211,7 +210,7 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS offer(dcsr_i_cuda_walk walk, bool c
         [&](const dcsr_i_cuda_entry &entry, uint32_t end) {
             const uint32_t u = columns ? end : (uint32_t)entry.i, v = columns ? (uint32_t)entry.i : end;
             if (level[v] <= 0 || level[v] - 1 != level[u]) return;
-            if (u < *(const volatile uint32_t *)&parent[v]) atomicMin(&parent[v], u);
+            if (u < dcsr_i_cuda_peek(&parent[v])) atomicMin(&parent[v], u);
         });
 }
 

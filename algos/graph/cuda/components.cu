@@ -11,7 +11,7 @@ enum { SAMPLES = 512, SAMPLERS = 64 };
 
 DCSR_CUDA_INLINE uint32_t parent_of(const uint32_t *parent, uint32_t v)
 {
-    return *(const volatile uint32_t *)&parent[v];
+    return dcsr_i_cuda_peek(&parent[v]);
 }
 
 /* Brings the trees of two vertices together: the root that is higher is hung below a vertex of the other tree. */

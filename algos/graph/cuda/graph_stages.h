@@ -65,8 +65,7 @@ typedef struct dcsr_i_graph_found {
     unsigned int now, parts, alone;
 } dcsr_i_graph_found;
 
-/* How many parts long rows of so many edges have: a row of more than LONG has at most twice as many as it has times
- * LONG. */
+/* Room for the parts of long rows, given the edges of all: a row of more than LONG edges has at most 2 edges / LONG. */
 #define DCSR_GRAPH_PARTS(edges) (2 * ((edges) / DCSR_GRAPH_LONG))
 
 /* ---- graph.cu ---- */
@@ -378,7 +377,7 @@ void dcsr_i_graph_count_upper(dcsr_i_cuda_stream *stream, const dcsr_i_graph_tru
 void dcsr_i_graph_number(dcsr_i_cuda_stream *stream, const dcsr_i_graph_truss *truss);
 /* going[0]: what has support up to a level. */
 void dcsr_i_graph_list_going(dcsr_i_cuda_stream *stream, const dcsr_i_graph_truss *truss, uint32_t level);
-/* Takes so many edges away that are in going[list], and lists what falls to the level in the other one. */
+/* Takes away the `count` edges in going[list]; the other list becomes those that fall to the level thereby. */
 void dcsr_i_graph_take_away(dcsr_i_cuda_stream *stream, const dcsr_i_graph_truss *truss, uint32_t level,
                             uint64_t count, int list);
 /* kept: of each entry, 1 if its edge is left, or `all`, else 0. */

@@ -9,7 +9,7 @@
  * Colours, in one launch whose blocks meet after each round: vertices whose neighbours that precede have colours take
  * the least that these leave, and tell those behind. A warp has a vertex, a block one of many edges. */
 #include "algos/graph/cuda/list_walk.cuh"
-#include "algos/graph/mix.h"
+#include "algos/graph/random_order.h"
 #include "dcsr/store/cuda/balanced_walk.cuh"
 
 /* ---- Independent set ---- */
@@ -19,7 +19,7 @@ typedef dcsr_i_graph_choice choice;
 
 DCSR_CUDA_INLINE unsigned char state_of(const choice &c, uint32_t v)
 {
-    return *(const volatile unsigned char *)&c.state[v];
+    return dcsr_i_cuda_peek(&c.state[v]);
 }
 
 static __global__ void decide(choice c, unsigned round, bool all)
@@ -33,8 +33,7 @@ static __global__ void decide(choice c, unsigned round, bool all)
         const uint64_t begin = c.edges.offsets[v], end = mine ? c.edges.offsets[v + 1] : 0;
         const uint64_t e = dcsr_i_graph_first_edge(
             c.edges, v, mine ? begin + (all ? 0 : c.passed[v]) : 0, end, [&](uint32_t w, uint32_t u) {
-                const uint64_t own = dcsr_i_graph_mix(c.seed + w), other = dcsr_i_graph_mix(c.seed + u);
-                return (other > own || (other == own && u < w)) && state_of(c, u) != LEFT_OUT;
+                return dcsr_i_graph_precedes(c.seed, u, w) && state_of(c, u) != LEFT_OUT;
             });
         const bool waits = mine && e < end && state_of(c, c.edges.columns[e]) != TAKEN;
         if (mine && !waits) *(volatile unsigned char *)&c.state[v] = e < end ? LEFT_OUT : TAKEN;
@@ -87,13 +86,10 @@ DCSR_CUDA_INLINE bool precedes(const painting &p, uint32_t u, uint32_t v)
     return p.key[u] > p.key[v] || (p.key[u] == p.key[v] && u < v);
 }
 
-/* By the number of edges as a power of two, then at random. */
 static __global__ void make_keys(painting p)
 {
     for (uint64_t v = dcsr_i_cuda_first(); v < p.edges.rows; v += dcsr_i_cuda_step()) {
-        const uint64_t degree = p.edges.offsets[v + 1] - p.edges.offsets[v],
-                       power = 64 - (uint64_t)__clzll((long long)degree);
-        p.key[v] = power << 58 | dcsr_i_graph_mix(p.seed + v) >> 6;
+        p.key[v] = dcsr_i_graph_degree_key(p.seed, v, p.edges.offsets[v + 1] - p.edges.offsets[v]);
         p.pending[v] = 0;
         p.colour[v] = NONE;
     }
@@ -159,7 +155,7 @@ DCSR_CUDA_INLINE uint32_t least_free(const painting &p, uint32_t v, uint32_t *us
         used[rank] = 0;
         group.sync();
         for (uint64_t e = p.edges.offsets[v] + rank; e < end; e += group.size()) {
-            const uint32_t colour = *(const volatile uint32_t *)&p.colour[p.edges.columns[e]];
+            const uint32_t colour = dcsr_i_cuda_peek(&p.colour[p.edges.columns[e]]);
             if (colour != NONE && colour - base < window)
                 atomicOr(&used[(colour - base) / 32], 1u << (colour & 31));
         }
@@ -183,7 +179,7 @@ DCSR_CUDA_INLINE uint32_t paint(const painting &p, uint32_t v, unsigned next, ui
         const uint32_t u = e < end ? p.edges.columns[e] : v;
         /* Those that precede have colours. */
         const bool is_next =
-            u != v && *(const volatile uint32_t *)&p.colour[u] == NONE && atomicSub(&p.pending[u], 1u) == 1;
+            u != v && dcsr_i_cuda_peek(&p.colour[u]) == NONE && atomicSub(&p.pending[u], 1u) == 1;
         list_next(p, next, u, is_next, step);
     }
     return colour;
@@ -211,8 +207,8 @@ static __global__ void __launch_bounds__(DCSR_GRAPH_THREADS) paint_all(painting 
             __syncwarp();
         }
         dcsr_i_cuda_meet(&p.counts->arrived, round + 1);
-        few = *(volatile unsigned *)&step->few;
-        many = *(volatile unsigned *)&step->many;
+        few = dcsr_i_cuda_peek(&step->few);
+        many = dcsr_i_cuda_peek(&step->many);
     }
     most = dcsr_i_cuda_block_max(most, 0u);
     if (threadIdx.x == 0 && p.edges.rows) atomicMax(&p.counts->colours, most + 1);

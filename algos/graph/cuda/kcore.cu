@@ -17,7 +17,7 @@ struct state {
 /* Others change it meanwhile. Below 0: some have taken an edge too many, and are about to give it back. */
 DCSR_CUDA_INLINE int32_t degree_of(const peeling &p, uint32_t v)
 {
-    return *(const volatile int32_t *)&p.degree[v];
+    return dcsr_i_cuda_peek(&p.degree[v]);
 }
 
 /* Edges but a loop; rows ascend. */
@@ -103,15 +103,15 @@ static __global__ void __launch_bounds__(DCSR_GRAPH_THREADS) peel(peeling p)
         if (dcsr_i_cuda_first() == 0) p.counts->level[(now.levels + 1) % 3] = dcsr_i_graph_level{0, 0, 0};
         look_over(p, now, level);
         dcsr_i_cuda_meet(&p.counts->arrived, ++now.taken.meetings);
-        now.left = *(volatile unsigned *)&level->left;
+        now.left = dcsr_i_cuda_peek(&level->left);
         if (!now.left) break;
-        now.k = ~*(volatile unsigned *)&level->least;
+        now.k = ~dcsr_i_cuda_peek(&level->least);
         now.list ^= 1;
         largest = now.k;
         innermost = now.left;
         list_least(p, now, level);
         dcsr_i_cuda_meet(&p.counts->arrived, ++now.taken.meetings);
-        now.taken.count = *(volatile unsigned *)&level->now;
+        now.taken.count = dcsr_i_cuda_peek(&level->now);
         dcsr_i_graph_follow(front, now.taken, take_away{p, now.k}, UINT32_MAX);
         now.levels++;
     }

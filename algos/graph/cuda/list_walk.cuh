@@ -207,8 +207,8 @@ DCSR_CUDA_INLINE void dcsr_i_graph_step_alone(const dcsr_i_graph_front &front, d
     }
 }
 
-/* Goes on from list to list until nothing is listed, or so many steps have been made: the edges of listed vertices are
- * visited. The rule has
+/* Visits the edges of the listed vertices, then of those that this lists, and so on, until none is listed or `most`
+ * steps have been made. The rule has
  *
  *      uint32_t begins(u)            of a vertex whose turn it is, perhaps several times; its tag
  *      bool wants(tag, v)            whether to ask for v, to which there is an edge, in earnest
@@ -227,14 +227,14 @@ DCSR_CUDA_INLINE void dcsr_i_graph_follow(const dcsr_i_graph_front &front, dcsr_
         if (now.count <= DCSR_GRAPH_LEAST_ROWS && blockIdx.x == 0)
             dcsr_i_graph_step_alone(front, now, rule, most, step);
         dcsr_i_cuda_meet(front.arrived, ++now.meetings);
-        const uint32_t parts = *(volatile unsigned *)&step->parts, alone = *(volatile unsigned *)&step->alone;
+        const uint32_t parts = dcsr_i_cuda_peek(&step->parts), alone = dcsr_i_cuda_peek(&step->alone);
         now.list ^= alone & 1;
         now.steps += alone;
         if (parts) {
             dcsr_i_graph_step_long(front, now, rule, parts, step);
             dcsr_i_cuda_meet(front.arrived, ++now.meetings);
         }
-        now.count = *(volatile unsigned *)&step->now;
+        now.count = dcsr_i_cuda_peek(&step->now);
         now.list ^= 1;
         now.steps++;
         now.turns++;

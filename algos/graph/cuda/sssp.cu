@@ -33,7 +33,7 @@ DCSR_CUDA_INLINE word bits_of(double d)
 }
 DCSR_CUDA_INLINE word distance_of(const search &s, uint32_t v)
 {
-    return *(const volatile word *)&s.distance[v];
+    return dcsr_i_cuda_peek(&s.distance[v]);
 }
 
 /* ---- What a relaxation finds ---- */
@@ -167,7 +167,7 @@ static __global__ void __launch_bounds__(FEW, 1) relax_few(search s)
         }
         if (!total) __syncthreads(); /* for next[0] */
         now.near = next[0];
-        now.far = *(volatile unsigned *)&s.counts->far[now.far_list];
+        now.far = dcsr_i_cuda_peek(&s.counts->far[now.far_list]);
         now.round++;
         __syncthreads(); /* before they are written again */
     }
@@ -250,7 +250,7 @@ DCSR_CUDA_INLINE void advance(const search &s, dcsr_i_graph_piles &now, dcsr_i_g
 {
     find_least(s, now, found);
     dcsr_i_cuda_meet(&s.counts->arrived, ++now.meetings);
-    const word least = *(volatile word *)&found->least;
+    const word least = dcsr_i_cuda_peek(&found->least);
     const double limit = least ? number(~least) + s.delta : now.limit;
     raise_limit(s, now, limit, found);
     dcsr_i_cuda_meet(&s.counts->arrived, ++now.meetings);
@@ -271,16 +271,16 @@ static __global__ void __launch_bounds__(DCSR_GRAPH_THREADS) relax_all(search s)
         if (dcsr_i_cuda_first() == 0) s.counts->found[(now.turns + 1) % 3] = dcsr_i_graph_round{0, 0, 0};
         relax_short(s, now, found);
         dcsr_i_cuda_meet(&s.counts->arrived, ++now.meetings);
-        const uint32_t parts = *(volatile unsigned *)&found->parts;
+        const uint32_t parts = dcsr_i_cuda_peek(&found->parts);
         if (parts) {
             relax_long(s, now, parts, found);
             dcsr_i_cuda_meet(&s.counts->arrived, ++now.meetings);
         }
-        now.near = *(volatile unsigned *)&found->near;
+        now.near = dcsr_i_cuda_peek(&found->near);
         if (!now.near) {
-            waiting = now.far = *(volatile unsigned *)&s.counts->far[now.far_list];
+            waiting = now.far = dcsr_i_cuda_peek(&s.counts->far[now.far_list]);
             if (now.far) advance(s, now, found);
-            now.near = *(volatile unsigned *)&found->near;
+            now.near = dcsr_i_cuda_peek(&found->near);
             if (!now.near) now.far = 0; /* nothing lies beyond the limit */
         }
         now.near_list ^= 1;
@@ -289,7 +289,7 @@ static __global__ void __launch_bounds__(DCSR_GRAPH_THREADS) relax_all(search s)
         calm = now.near <= FEW / 8 && waiting <= FEW_FAR ? calm + 1 : 0;
     }
     if (dcsr_i_cuda_first()) return;
-    now.far = *(volatile unsigned *)&s.counts->far[now.far_list];
+    now.far = dcsr_i_cuda_peek(&s.counts->far[now.far_list]);
     now.large = now.near > FEW;
     *s.piles = now;
 }

@@ -26,7 +26,7 @@ DCSR_CUDA_INLINE uint32_t vertex_of(uint32_t label)
 /* Others change them meanwhile. */
 DCSR_CUDA_INLINE uint32_t read(const uint32_t *of, uint32_t v)
 {
-    return *(const volatile uint32_t *)&of[v];
+    return dcsr_i_cuda_peek(&of[v]);
 }
 
 /* ---- What is left ---- */
@@ -142,7 +142,7 @@ static __global__ void name_least(strong s)
 {
     for (uint64_t v = dcsr_i_cuda_first(); v < s.out.rows; v += dcsr_i_cuda_step()) {
         uint32_t *name = &s.label[vertex_of(s.component[v])];
-        if (*(const volatile uint32_t *)name > v) atomicMin(name, (uint32_t)v);
+        if (dcsr_i_cuda_peek(name) > v) atomicMin(name, (uint32_t)v);
     }
 }
 

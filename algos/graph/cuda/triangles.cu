@@ -90,8 +90,9 @@ template <int BITS> DCSR_CUDA_INLINE uint32_t find(const uint32_t *table, uint32
     return slot;
 }
 
-/* How many members of the list of member k of u a lane finds in the table; `own` is told which, and where edges are
- * counted those three of each triangle. `edge` has the numbers of the edges from u to what is in the table. */
+/* Looks up the list of u's member number k in the table of u's members; returns how many of them this lane has found.
+ * Each is a triangle: it is added to `own` of its vertices and, where edges are counted, to its three edges. `edge` has
+ * the numbers of the edges from u to the members in the table. */
 template <int BITS, bool EDGES>
 DCSR_CUDA_INLINE uint32_t look_up_list(const lists &l, const uint32_t *table, const uint32_t *edge,
                                        uint32_t k, uint32_t u)

@@ -15,15 +15,7 @@ enum { STAYS = 0, GOES, GONE };
 /* The first place of a row whose column is not below v; rows ascend. */
 DCSR_CUDA_INLINE uint64_t find_place(const dcsr_i_cuda_rows &edges, uint32_t row, uint32_t v)
 {
-    uint64_t low = edges.offsets[row], high = edges.offsets[row + 1];
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (edges.columns[middle] < v)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return dcsr_i_list_find(edges.columns, edges.offsets[row], edges.offsets[row + 1], v);
 }
 
 /* ---- Numbers ---- */
@@ -67,7 +59,7 @@ DCSR_CUDA_INLINE unsigned char state_of(const truss &t, uint32_t x)
  * have taken one too many, and are about to give it back. */
 DCSR_CUDA_INLINE bool lower(const truss &t, uint32_t x, int32_t level)
 {
-    if (*(const volatile int32_t *)&t.support[x] <= level) return false;
+    if (dcsr_i_cuda_peek(&t.support[x]) <= level) return false;
     const int32_t had = atomicAdd(&t.support[x], -1);
     if (had <= level) atomicAdd(&t.support[x], 1);
     return had == level + 1;

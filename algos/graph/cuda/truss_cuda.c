@@ -81,7 +81,8 @@ void dcsr_i_graph_ktruss(dcsr_i_edges *e, dcsr_matrix **truss, dcsr_ktruss_resul
     uint32_t above;
     prepare(e, &t);
     uint64_t left = t.count;
-    const uint32_t enough = options->k > INT32_MAX ? INT32_MAX : options->k; /* an edge never has so many */
+    /* No edge is in 2^31 triangles. */
+    const uint32_t enough = options->k > INT32_MAX ? INT32_MAX : options->k;
     if (enough && !e->status) take_level(e, &t, enough - 3, &above, &left, options);
     for (uint32_t level = 0; !options->k && left && !e->status;) {
         const uint64_t taken = take_level(e, &t, level, &above, &left, options);

@@ -21,7 +21,7 @@ DCSR_CUDA_INLINE word bits_of(double d)
 }
 DCSR_CUDA_INLINE word distance_of(const paths &p, uint64_t v)
 {
-    return *(const volatile word *)&p.distance[v];
+    return dcsr_i_cuda_peek(&p.distance[v]);
 }
 
 /* Of a word's bits those of vertices begin to end - 1. */

@@ -8,7 +8,7 @@
 static struct {
     pthread_once_t once;
     bool there;
-    dcsr_i_cusparse library;
+    dcsr_i_cusparse functions;
     const dcsr_i_cusparse *stand_in;
 } found = {.once = PTHREAD_ONCE_INIT};
 
@@ -49,7 +49,7 @@ static void look(void)
     found.there = true;
     for (int i = 0; i < FUNCTIONS; i++) {
         /* ISO C does not convert what dlsym() gives; POSIX says that this works. */
-        void **to = (void **)((char *)&found.library + functions[i].at);
+        void **to = (void **)((char *)&found.functions + functions[i].at);
         *to = dlsym(library, functions[i].name);
         if (!*to && i < FUNCTIONS - 1) found.there = false;
     }
@@ -59,7 +59,7 @@ const dcsr_i_cusparse *dcsr_i_cusparse_find(void)
 {
     if (found.stand_in) return found.stand_in;
     pthread_once(&found.once, look);
-    return found.there ? &found.library : NULL;
+    return found.there ? &found.functions : NULL;
 }
 
 void dcsr_i_cusparse_stand_in(const dcsr_i_cusparse *library)

@@ -66,17 +66,8 @@ static __global__ void set_flags(const uint64_t *offsets, const uint64_t *rank, 
 static __global__ void find_first(const uint64_t *offsets, const uint64_t *rank, uint64_t rows, uint64_t tile,
                                   uint64_t tiles, uint32_t *first)
 {
-    for (uint64_t k = dcsr_i_cuda_first(); k <= tiles; k += dcsr_i_cuda_step()) {
-        uint64_t low = 0, high = rows;
-        while (low < high) {
-            const uint64_t middle = (low + high) / 2;
-            if (offsets[middle] < k * tile)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        first[k] = (uint32_t)rank[low];
-    }
+    for (uint64_t k = dcsr_i_cuda_first(); k <= tiles; k += dcsr_i_cuda_step())
+        first[k] = (uint32_t)rank[dcsr_i_keys_below(offsets, rows, k * tile)];
 }
 
 /* Fills the format's arrays of flags and of first rows, and that of rows if it has one, for tiles of `tile` entries. */

@@ -186,15 +186,7 @@ struct shares {
 /* The row that a part is of: the last that begins at it or before. */
 DCSR_CUDA_INLINE uint64_t cut_of(const dcsr_i_cuda_spmv_row *cut, uint64_t cuts, uint64_t part)
 {
-    uint64_t low = 0, high = cuts;
-    while (high - low > 1) {
-        const uint64_t middle = (low + high) / 2;
-        if (cut[middle].first <= part)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return dcsr_i_cuda_last_up_to(cuts, part, [=](uint64_t c) { return cut[c].first; });
 }
 
 template <int LANES, class Kind>
