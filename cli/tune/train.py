@@ -128,9 +128,12 @@ class Vectors:
         matrix, costs, taken, sums, work, densities = [], [], [], [], [], []
         for i, line in enumerate(lines):
             for name in products:
-                seconds = number_of(line, column, READ, name)
+                word = line[column["taken:" + name]]
+                # Not measured, as the matrix is large.
+                if word == "-":
+                    continue
+                seconds, taken_here = number_of(line, column, READ, name), int(word)
                 # Tiles of fp32 may be taken, but have not been measured.
-                taken_here = int(line[column["taken:" + name]])
                 if np.isnan(seconds[:2]).any() or np.isnan(seconds[taken_here]):
                     continue
                 matrix.append(i)
