@@ -2,7 +2,8 @@
  *
  * All formats are built first; then the kernels are measured in turns, so that what else the machine does meets all of
  * them, and of each the least time counts: after some rounds at least, and until it has been nearly met in two turns.
- * On a GPU its clock counts. A kernel that is far behind has one turn. */
+ * On a GPU its clock counts, from before the first launch of a batch: so batches there are long enough for that launch
+ * not to matter. A kernel that is far behind has one turn. */
 #include "cli/tune/tune.h"
 #include <dcsr/apply.h>
 #include <dcsr/vector.h>
@@ -11,7 +12,7 @@
 
 enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 12, BATCHES = 4, PIECES = 3 };
 static const double nearly = 1.05;
-static const double least_batch = 50e-6, least_turn = 2e-3;
+static const double least_batch = 50e-6, least_device_batch = 400e-6, least_turn = 2e-3;
 /* Times the least that a product takes: the turn ends; there is no further turn. */
 static const double hopeless = 20, far_behind = 3;
 /* Energy counters move in steps, so we read one just after a step; after this many seconds without one, at once. */
@@ -138,13 +139,24 @@ static int runs_in(double seconds, double of_one)
     return of_one < seconds ? (int)(seconds / (of_one + 1e-9)) + 1 : 1;
 }
 
-/* A kernel's turn: after products that bring its code to the device, and the caches to what they will be. */
+/* How many products are a batch: found by a few, after one that brings the kernel's code to the device, and the caches
+ * to what they will be. *first: seconds of a product by these. */
+static int batch_size(measuring *m, int k, double *first, dcsr_status *status)
+{
+    enum { FEW = 16 };
+    run_batch(m, k, 1, status);
+    *first = fmin(run_batch(m, k, 1, status), run_batch(m, k, 1, status));
+    if (m->device != DCSR_DEVICE_CUDA) return runs_in(least_batch, *first);
+    if (*first < least_device_batch) *first = fmin(*first, run_batch(m, k, FEW, status));
+    return runs_in(least_device_batch, *first);
+}
+
 static int take_turn(measuring *m, int k)
 {
     dcsr_status status = DCSR_OK;
-    run_batch(m, k, 1, &status);
-    const double first = fmin(run_batch(m, k, 1, &status), run_batch(m, k, 1, &status)), start = cli_now();
-    const int runs = runs_in(least_batch, first);
+    double first;
+    const int runs = batch_size(m, k, &first, &status);
+    const double start = cli_now();
     double least = first > hopeless * m->least ? first : INFINITY, *const best = &m->costs[k].seconds;
     for (int b = 0;
          isinf(least) || ((b < BATCHES || cli_now() - start < least_turn) && least <= hopeless * m->least);
