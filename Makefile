@@ -162,7 +162,7 @@ $(1)/obj/%.cu.o: %.cu $(1)/obj/.flags | $$(DEPS)
 	    $(call cxx,$(2)) -x c++ -std=c++17 $(BASE) -Wno-unknown-pragmas -Itests/simt $(3) $($(6)_FLAGS)) -c $$< -o $$@
 
 # The models that are part of the library.
-$(1)/obj/ops/choice/model.o: ops/choice/cpu.model $(wildcard ops/choice/cuda.model)
+$(1)/obj/ops/choice/model.o: $(wildcard ops/choice/*.model)
 # What trains others is part of the program.
 $(1)/obj/cli/tune/tune_train.o: cli/tune/train.py
 

@@ -81,10 +81,10 @@ DCSR_API double dcsr_feature_value(const dcsr_features *features, uint64_t numbe
 /* ---- Models ----
  *
  * A model chooses kernels of y = A x by features (dcsr_spmv_plan). It has been trained on what `dcsr tune` measured on
- * a machine. One is part of the library, for the cpu, and another may be, for GPUs; a user's own takes its place, if
- * it was made on this machine. It is looked for in the file that the environment variable DCSR_MODEL names, else in
- * $XDG_DATA_HOME/dcsr/ (~/.local/share/dcsr/) under the name cpu.model or cuda.model, when a process chooses a kernel
- * for the first time. docs/SELECTION.md describes the format. */
+ * a machine. Parts of the library are one for processors of AMD, one for those of Intel, and one for GPUs; a user's own
+ * takes their place, if it was made on this machine. It is looked for in the file that the environment variable
+ * DCSR_MODEL names, else in $XDG_DATA_HOME/dcsr/ (~/.local/share/dcsr/) under the name cpu.model or cuda.model, when a
+ * process chooses a kernel for the first time. docs/SELECTION.md describes the format. */
 
 typedef struct dcsr_model_info {
     dcsr_device device;
@@ -98,9 +98,9 @@ typedef struct dcsr_model_info {
     char refused[512]; /* why the user's model is not in use; empty if there is none, or it is */
 } dcsr_model_info;
 
-/* Tells which model chooses in contexts of this device. In a cuda context there may be none, where the library
- * has none for GPUs: the store is then read in place, and `made` is empty. Errors: INVALID_ARGUMENT, CONTEXT_DESTROYED,
- * OUT_OF_MEMORY. Cost: the first call for a device in a process reads and checks the models, some milliseconds. */
+/* Tells which model chooses in contexts of this device: on processors of other makers that for those of AMD. Errors:
+ * INVALID_ARGUMENT, CONTEXT_DESTROYED, OUT_OF_MEMORY. Cost: the first call for a device in a process reads and checks
+ * the models, some milliseconds. */
 DCSR_API dcsr_status dcsr_model_get_info(dcsr_model_info *info, dcsr_context *context);
 
 /* Reads a file as a model for the context's device and machine, and tells of it; nothing is changed.

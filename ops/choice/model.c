@@ -7,31 +7,34 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The library's models, files that are part of it: from a symbol to the same with _end. That for GPUs where it was
- * there when the library was built. */
-#define SHIPPED(device)                                                        \
-    __asm__(".section .rodata\n"                                               \
-            ".global dcsr_i_" #device "_model, dcsr_i_" #device "_model_end\n" \
-            ".hidden dcsr_i_" #device "_model, dcsr_i_" #device "_model_end\n" \
-            "dcsr_i_" #device "_model:\n"                                      \
-            ".incbin \"ops/choice/" #device ".model\"\n"                       \
-            "dcsr_i_" #device "_model_end:\n"                                  \
-            ".previous\n");                                                    \
-    extern const char dcsr_i_##device##_model[], dcsr_i_##device##_model_end[];
-SHIPPED(cpu)
-#if defined DCSR_CUDA && __has_include("ops/choice/cuda.model")
-#define HAS_CUDA_MODEL
+/* The library's models, files that are part of it: from a symbol to the same with _end. */
+#define SHIPPED(name)                                                      \
+    __asm__(".section .rodata\n"                                           \
+            ".global dcsr_i_" #name "_model, dcsr_i_" #name "_model_end\n" \
+            ".hidden dcsr_i_" #name "_model, dcsr_i_" #name "_model_end\n" \
+            "dcsr_i_" #name "_model:\n"                                    \
+            ".incbin \"ops/choice/" #name ".model\"\n"                     \
+            "dcsr_i_" #name "_model_end:\n"                                \
+            ".previous\n");                                                \
+    extern const char dcsr_i_##name##_model[], dcsr_i_##name##_model_end[];
+SHIPPED(cpu_amd)
+SHIPPED(cpu_intel)
+#ifdef DCSR_CUDA
 SHIPPED(cuda)
 #endif
 
+/* A processor's name begins with its maker, and what suits those of one does not suit another's. */
 static const struct {
-    const char *begin, *end;
-} shipped[DCSR_DEVICE_CUDA + 1] = {
-    [DCSR_DEVICE_CPU] = {dcsr_i_cpu_model, dcsr_i_cpu_model_end},
-#ifdef HAS_CUDA_MODEL
-    [DCSR_DEVICE_CUDA] = {dcsr_i_cuda_model, dcsr_i_cuda_model_end},
+    dcsr_device device;
+    const char *maker, *begin, *end;
+} shipped[] = {
+    {DCSR_DEVICE_CPU, "AMD", dcsr_i_cpu_amd_model, dcsr_i_cpu_amd_model_end},
+    {DCSR_DEVICE_CPU, "Intel", dcsr_i_cpu_intel_model, dcsr_i_cpu_intel_model_end},
+#ifdef DCSR_CUDA
+    {DCSR_DEVICE_CUDA, "", dcsr_i_cuda_model, dcsr_i_cuda_model_end},
 #endif
 };
+enum { SHIPPED_MODELS = sizeof shipped / sizeof *shipped };
 
 /* What has been read, for a device. */
 typedef struct in_use {
@@ -148,14 +151,28 @@ static dcsr_status read_users(in_use *use, dcsr_context *context)
     return DCSR_OK;
 }
 
+/* The library's for the device: that for processors of this maker, or else the first. */
+static dcsr_status read_shipped(dcsr_i_model **model, dcsr_device device)
+{
+    char processor[128];
+    int chosen = -1;
+    name_processor(processor, sizeof processor);
+    for (int i = 0; i < SHIPPED_MODELS; i++) {
+        if (shipped[i].device != device) continue;
+        const bool fits = !strncmp(processor, shipped[i].maker, strlen(shipped[i].maker));
+        if (chosen < 0 || fits) chosen = i;
+        if (fits) break;
+    }
+    if (chosen < 0) return DCSR_OK;
+    return dcsr_i_model_parse(model, shipped[chosen].begin,
+                              (size_t)(shipped[chosen].end - shipped[chosen].begin), "the library's model");
+}
+
 /* With the lock. */
 static dcsr_status read_models(in_use *use, dcsr_context *context, dcsr_device device)
 {
     DCSR_TRY(read_users(use, context));
-    if (!use->model && shipped[device].begin)
-        DCSR_TRY(dcsr_i_model_parse(&use->model, shipped[device].begin,
-                                    (size_t)(shipped[device].end - shipped[device].begin),
-                                    "the library's model"));
+    if (!use->model) DCSR_TRY(read_shipped(&use->model, device));
     use->read = true;
     return DCSR_OK;
 }
