@@ -105,9 +105,10 @@ void dcsr_i_cuda_note(dcsr_i_cuda_stream *stream, int error);
 /* Waits until all that was put on the stream has run; returns the first failure since the last wait, in which
  * `operation` is named. */
 dcsr_status dcsr_i_cuda_wait(dcsr_i_cuda_stream *stream, const char *operation);
-/* The same where *told, in pinned memory, which is 0 now, becomes 1 with the last that the kernels on the stream write:
- * some microseconds before the driver tells that they have run. */
-dcsr_status dcsr_i_cuda_wait_told(dcsr_i_cuda_stream *stream, const uint32_t *told, const char *operation);
+/* The same, but only until kernels on the stream have written n words of pinned memory that are 0 now, none of them 0:
+ * some microseconds before the driver would tell that they have run, and whatever is on the stream behind them. */
+dcsr_status dcsr_i_cuda_wait_told(dcsr_i_cuda_stream *stream, const uint64_t *told, uint64_t n,
+                                  const char *operation);
 
 /* All later work on `stream` waits for what `on` holds now, also if they are of different devices; the thread has both.
  * `on` may also be a stream of the caller's on the same device. */

@@ -156,41 +156,47 @@ template <class Query> static cudaError_t look(Query query)
     return error;
 }
 
-/* Whether the kernels have told that they are done. In the emulator they run while somebody waits. */
-static bool is_told(const uint32_t *told)
+/* Whether kernels have written all of n words. In the emulator they run while somebody waits. */
+static bool is_told(const uint64_t *told, uint64_t n)
 {
-    enum { TIMES = 32 }; /* that this is looked at before the driver is asked */
+    enum { TIMES = 32 }; /* that one is looked at before the driver is asked */
 #ifdef DCSR_SIMT
-    told = nullptr;
+    n = 0;
 #endif
-    for (int i = 0; told && i < TIMES; i++) {
-        if (__atomic_load_n(told, __ATOMIC_ACQUIRE)) return true;
-        __builtin_ia32_pause();
+    if (!n) return false;
+    for (int i = 0; i < TIMES;) {
+        if (!__atomic_load_n(&told[n - 1], __ATOMIC_ACQUIRE)) {
+            __builtin_ia32_pause();
+            i++;
+        } else if (!--n) {
+            return true;
+        }
     }
     return false;
 }
 
-/* told: NULL, or of dcsr_i_cuda_wait_told(). */
-static cudaError_t wait_until_done(dcsr_i_cuda_stream *stream, const uint32_t *told)
+/* n words, or 0: of dcsr_i_cuda_wait_told(). */
+static cudaError_t wait_until_done(dcsr_i_cuda_stream *stream, const uint64_t *told, uint64_t n)
 {
-    cudaError_t error = look([=] { return is_told(told) ? cudaSuccess : cudaStreamQuery(stream->raw); });
+    cudaError_t error = look([=] { return is_told(told, n) ? cudaSuccess : cudaStreamQuery(stream->raw); });
     if (error != cudaErrorNotReady) return error;
     error = cudaEventRecord(stream->event, stream->raw);
     return error == cudaSuccess ? cudaEventSynchronize(stream->event) : error;
 }
 
-dcsr_status dcsr_i_cuda_wait_told(dcsr_i_cuda_stream *stream, const uint32_t *told, const char *operation)
+dcsr_status dcsr_i_cuda_wait_told(dcsr_i_cuda_stream *stream, const uint64_t *told, uint64_t n,
+                                  const char *operation)
 {
     int noted = stream->error;
     stream->error = cudaSuccess;
     DCSR_TRY(dcsr_i_cuda_check(stream->device));
-    int waited = wait_until_done(stream, told);
+    int waited = wait_until_done(stream, told, n);
     return dcsr_i_cuda_result(stream->device, waited != cudaSuccess ? waited : noted, operation);
 }
 
 dcsr_status dcsr_i_cuda_wait(dcsr_i_cuda_stream *stream, const char *operation)
 {
-    return dcsr_i_cuda_wait_told(stream, NULL, operation);
+    return dcsr_i_cuda_wait_told(stream, NULL, 0, operation);
 }
 
 /* ---- Order ---- */
@@ -285,7 +291,7 @@ void *dcsr_i_cuda_landing(dcsr_i_cuda_stream *stream, size_t bytes)
 {
     if (bytes <= stream->landing_bytes && stream->landing) return stream->landing;
     if (stream->landing)
-        dcsr_i_cuda_note(stream, wait_until_done(stream, NULL)); /* copies may be on their way there */
+        dcsr_i_cuda_note(stream, wait_until_done(stream, NULL, 0)); /* copies may be on their way there */
     free_landing(stream);
     size_t enough = 4096;
     while (enough < bytes) enough *= 2;

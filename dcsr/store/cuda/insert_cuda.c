@@ -365,8 +365,7 @@ static dcsr_status complete(dcsr_i_cuda_insertion *b, const dcsr_i_cuda_room_for
         return DCSR_OK;
     }
     dcsr_status status = launch(b),
-                waited =
-                    dcsr_i_cuda_wait_told(b->stream, status == DCSR_OK ? &b->told->complete : NULL, b->doing);
+                waited = dcsr_i_cuda_wait_told(b->stream, &b->told->complete, status == DCSR_OK, b->doing);
     if (status == DCSR_OK) status = waited;
     if (status == DCSR_OK) {
         assert(b->told->complete);

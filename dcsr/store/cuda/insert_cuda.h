@@ -116,7 +116,7 @@ typedef struct dcsr_i_cuda_report {
     dcsr_i_cuda_counts counts;
     dcsr_i_cuda_verdict found; /* of entries that come straight from a caller's arrays on the device */
     dcsr_i_cuda_plan plan;
-    uint32_t complete; /* on the host: 1 once all is written */
+    uint64_t complete; /* on the host: 1 once all is written */
 } dcsr_i_cuda_report;
 
 static inline DCSR_CUDA_BOTH_SIDES dcsr_i_cuda_page_need *dcsr_i_cuda_needs_in(dcsr_i_cuda_report *report)
