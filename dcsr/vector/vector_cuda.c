@@ -177,6 +177,15 @@ static dcsr_status convert(const dcsr_vector *vector, dcsr_i_cuda_stream *stream
     return DCSR_OK;
 }
 
+/* With the lock. */
+static bool is_dense(const dcsr_vector *vector, dcsr_i_cuda_form form)
+{
+    const bool list = is_there(form_of(vector, false)), bits = is_there(form_of(vector, true));
+    if (form == DCSR_CUDA_EITHER && (list || bits)) return !list;
+    return form == DCSR_CUDA_AS_IT_IS || form == DCSR_CUDA_EITHER ? vector->body.dense
+                                                                  : form == DCSR_CUDA_DENSE;
+}
+
 static dcsr_status read_locked(dcsr_i_cuda_body *body, const dcsr_vector *vector, dcsr_i_cuda_stream *stream,
                                bool dense)
 {
@@ -198,21 +207,20 @@ dcsr_status dcsr_i_cuda_vector_read(dcsr_i_cuda_body *body, const dcsr_vector *v
                                     dcsr_i_cuda_stream *stream, dcsr_i_cuda_form form)
 {
     *body = (dcsr_i_cuda_body){0};
-    bool dense = form == DCSR_CUDA_AS_IT_IS ? vector->body.dense : form == DCSR_CUDA_DENSE;
     pthread_mutex_t *lock = &vector->elsewhere->lock;
     pthread_mutex_lock(lock);
-    dcsr_status status = read_locked(body, vector, stream, dense);
+    dcsr_status status = read_locked(body, vector, stream, is_dense(vector, form));
     pthread_mutex_unlock(lock);
     return status;
 }
 
 /* Whether it is there in that form; then later work on the stream may read it. */
 static bool read_if_there(dcsr_i_cuda_body *body, const dcsr_vector *vector, dcsr_i_cuda_stream *stream,
-                          bool dense)
+                          dcsr_i_cuda_form form)
 {
     dcsr_i_elsewhere *elsewhere = vector->elsewhere;
     pthread_mutex_lock(&elsewhere->lock);
-    *body = *form_of(vector, dense);
+    *body = *form_of(vector, is_dense(vector, form));
     if (is_there(body) && elsewhere->made) dcsr_i_cuda_mark_wait(stream, elsewhere->made);
     pthread_mutex_unlock(&elsewhere->lock);
     return is_there(body);
@@ -221,10 +229,9 @@ static bool read_if_there(dcsr_i_cuda_body *body, const dcsr_vector *vector, dcs
 dcsr_status dcsr_i_cuda_vector_read_from(dcsr_i_cuda_body *body, const dcsr_vector *vector,
                                          dcsr_i_cuda_stream *stream, dcsr_i_cuda_form form)
 {
-    const bool dense = form == DCSR_CUDA_AS_IT_IS ? vector->body.dense : form == DCSR_CUDA_DENSE;
     if (dcsr_i_cuda_device_of(stream) == vector->context->cuda)
         return dcsr_i_cuda_vector_read(body, vector, stream, form);
-    if (read_if_there(body, vector, stream, dense)) return DCSR_OK;
+    if (read_if_there(body, vector, stream, form)) return DCSR_OK;
     dcsr_i_cuda_stream *own = dcsr_i_stream_borrow(vector->context);
     if (!own) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = dcsr_i_cuda_vector_read(body, vector, own, form),

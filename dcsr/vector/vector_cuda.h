@@ -56,7 +56,8 @@ static inline DCSR_CUDA_BOTH_SIDES uint64_t dcsr_i_cuda_bit_words(uint64_t size)
 typedef enum dcsr_i_cuda_form {
     DCSR_CUDA_AS_IT_IS, /* what the vector's body says: the form that suits it */
     DCSR_CUDA_DENSE,
-    DCSR_CUDA_SPARSE
+    DCSR_CUDA_SPARSE,
+    DCSR_CUDA_EITHER /* without a conversion: what is there, and of both the list */
 } dcsr_i_cuda_form;
 
 /* ---- Bodies: vector_cuda.c ---- */

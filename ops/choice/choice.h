@@ -60,18 +60,20 @@ enum { DCSR_I_DIRECTIONS = DCSR_DIRECTION_TILES };
  * them, as in a search. */
 typedef enum dcsr_i_sums { DCSR_I_OVER_SOME, DCSR_I_OVER_ALL, DCSR_I_ENDING_EARLY, DCSR_I_SUMS } dcsr_i_sums;
 
-/* A product, as far as it is known without looking at the matrix or the vector. */
+/* A product, as far as it is known. */
 typedef struct dcsr_i_product {
     dcsr_i_sums sums;
     bool possible[DCSR_I_DIRECTIONS];
     double rows, cols, nnz; /* as multiplied: rows of the result */
     double elements;        /* that the vector has */
+    double entries;         /* of their columns; NaN: not known, and taken to be as many as others have */
     double wanted;          /* rows that the mask allows */
 } dcsr_i_product;
 
 /* The possible direction that the model of the context's device expects to take the least time; AUTO where no model
- * tells. Errors: OUT_OF_MEMORY, when models are read for the first time. Cost: some tens of nanoseconds. */
-dcsr_status dcsr_i_choose_direction(dcsr_direction *direction, dcsr_context *context,
+ * tells. *at_stake: as the entries are not known, it may take so many microseconds more than the best; 0 where they
+ * are. Errors: OUT_OF_MEMORY, when models are read for the first time. Cost: some tens of nanoseconds. */
+dcsr_status dcsr_i_choose_direction(dcsr_direction *direction, double *at_stake, dcsr_context *context,
                                     const dcsr_i_product *product);
 
 /* For tests: what has been read of models is forgotten. No other thread may choose meanwhile. */

@@ -10,12 +10,17 @@
 #include "dcsr/base/runtime.h"
 #include "dcsr/vector/vector_data.h"
 #include "ops/algebra/dispatch.h"
+#include "dcsr/device/prim_cuda.h"
 #include "ops/choice/choice.h"
 #include "ops/vector/write_vector_cuda.h"
+#include <math.h>
+#include <string.h>
 
 enum {
-    FEW = 32,     /* a push that finds less than 1/32 of t's elements has a sparse result */
-    PUSH_COST = 3 /* of an entry, in entries that are pulled: 1.2 (R-MAT) to 3 (grids) on an H200 */
+    FEW = 32,      /* a push that finds less than 1/32 of t's elements has a sparse result */
+    PUSH_COST = 3, /* of an entry, in entries that are pulled: 1.2 (R-MAT) to 3 (grids) on an H200 */
+    WORTH_COUNTING =
+        10 /* microseconds that a way may lose, for the entries of u's columns to be counted first */
 };
 
 /* ---- Where, and which way ---- */
@@ -83,8 +88,27 @@ typedef struct product {
     size_t size; /* of one value of t */
     void *cast;  /* u's values */
     uint64_t cast_count;
+    double entries; /* in the columns of u's elements; NaN: not known */
+    bool counts;    /* they are to be counted before anything is decided */
+    uint64_t
+        *offsets; /* of the walk of a push over u's list; when they have been counted, lengths of columns */
+    uint64_t walked;    /* elements of the list */
     uint64_t looked_at; /* entries, where that is known */
 } product;
+
+/* The entries in the columns of u's elements, if these are as long as others. */
+static double mean_entries(const product *p)
+{
+    const dcsr_vector *u = p->call->u;
+    return (double)u->body.nvals * (double)dcsr_i_view_rows(p->call->A)->device.stored /
+           fmax((double)u->size, 1);
+}
+
+/* Whether the result of a push over so many is to be sparse. */
+static bool is_few(const product *p, double entries)
+{
+    return entries < (double)(p->call->w->size / FEW);
+}
 
 /* Elements of w that the mask allows. */
 static uint64_t allowed_by(const dcsr_i_mxv_call *c)
@@ -119,22 +143,26 @@ static dcsr_i_sums sums_of(const product *p)
     return p->call->u->body.nvals == p->call->u->size ? DCSR_I_OVER_ALL : DCSR_I_OVER_SOME;
 }
 
-/* Of those for which the rows or tiles are there. */
-static dcsr_status choose_among(product *p)
+/* Of those for which the rows or tiles are there. *at_stake: what the way may lose as p->entries are not known. */
+static dcsr_status choose_among(product *p, double *at_stake)
 {
     const dcsr_i_mxv_call *c = p->call;
-    const bool both = dcsr_i_cuda_view_transpose_is_ready(c->A);
-    const dcsr_i_product asked = {.sums = sums_of(p),
-                                  .possible = {both || p->way == DCSR_DIRECTION_PUSH,
-                                               both || p->way == DCSR_DIRECTION_PULL, p->tiles != NULL},
-                                  .rows = (double)c->w->size,
-                                  .cols = (double)c->u->size,
-                                  .nnz = (double)dcsr_i_view_rows(c->A)->device.stored,
-                                  .elements = (double)c->u->body.nvals,
-                                  .wanted = (double)allowed_by(c)};
+    const bool both = dcsr_i_cuda_view_transpose_is_ready(c->A),
+               pushes = both || way_of(c) == DCSR_DIRECTION_PUSH;
+    const dcsr_i_product asked = {
+        .sums = sums_of(p),
+        .possible = {pushes, both || way_of(c) == DCSR_DIRECTION_PULL, p->tiles != NULL},
+        .rows = (double)c->w->size,
+        .cols = (double)c->u->size,
+        .nnz = (double)dcsr_i_view_rows(c->A)->device.stored,
+        .elements = (double)c->u->body.nvals,
+        .entries = p->entries,
+        .wanted = (double)allowed_by(c)};
     dcsr_direction chosen;
+    *at_stake = 0;
     if (!both && !p->tiles) return DCSR_OK;
-    DCSR_TRY(dcsr_i_choose_direction(&chosen, c->w->context, &asked));
+    DCSR_TRY(dcsr_i_choose_direction(&chosen, at_stake, c->w->context, &asked));
+    if (!pushes) *at_stake = 0; /* without the columns there is nothing to count */
     if (chosen)
         p->way = chosen;
     else if (both)
@@ -142,26 +170,42 @@ static dcsr_status choose_among(product *p)
     return DCSR_OK;
 }
 
-/* The way, and the rows that it reads: what was asked for; else, unless the transpose is there, what reads
- * the view's own. */
+static dcsr_direction asked_way(const dcsr_i_mxv_call *c)
+{
+    return c->desc ? c->desc->direction : DCSR_DIRECTION_AUTO;
+}
+
+/* The way: what was asked for; else, unless the transpose or tiles are there, what reads the view's own rows. Entries
+ * are counted where that may show another way to be better by far; and where a push may have a sparse result. */
 static dcsr_status choose_way(product *p)
 {
     const dcsr_i_mxv_call *c = p->call;
-    const dcsr_direction own = way_of(c), asked = c->desc ? c->desc->direction : DCSR_DIRECTION_AUTO;
-    p->way = asked ? asked : own;
+    const dcsr_direction asked = asked_way(c);
+    double at_stake = 0;
+    p->way = asked ? asked : way_of(c);
     if (p->way == DCSR_DIRECTION_TILES && c->transposed && dcsr_i_view_nut(c->A, false))
         DCSR_TRY(dcsr_i_view_make_turned_nut(c->A));
     p->tiles = find_tiles(p);
-    if (!asked) DCSR_TRY(choose_among(p));
+    if (!asked) DCSR_TRY(choose_among(p, &at_stake));
     if (p->way == DCSR_DIRECTION_TILES && !p->tiles) return dcsr_i_mxv_refuse_tiles(c);
-    p->other = p->way == DCSR_DIRECTION_TILES ? c->transposed : p->way != own;
-    p->x.rows = dcsr_i_view_rows(c->A)->device;
-    return p->other ? dcsr_i_cuda_view_transposed(&p->x.rows, c->A) : DCSR_OK;
+    const bool few = p->way == DCSR_DIRECTION_PUSH && is_few(p, mean_entries(p));
+    p->counts = isnan(p->entries) && (few || at_stake > WORTH_COUNTING);
+    return DCSR_OK;
+}
+
+/* The rows that a way reads; whether they are those of the transpose of what the view shows. */
+static dcsr_status find_rows(dcsr_i_cuda_rows *rows, bool *other, const product *p, dcsr_direction way)
+{
+    const dcsr_i_mxv_call *c = p->call;
+    *other = way == DCSR_DIRECTION_TILES ? c->transposed : way != way_of(c);
+    *rows = dcsr_i_view_rows(c->A)->device;
+    return *other ? dcsr_i_cuda_view_transposed(rows, c->A) : DCSR_OK;
 }
 
 static void close_product(product *p)
 {
     dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, p->cast, p->cast_count, dcsr_type_size(p->x.semiring.type));
+    dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, p->offsets, p->walked + 1, sizeof *p->offsets);
     dcsr_i_cuda_wanted_close(&p->x.wanted, p->stream);
 }
 
@@ -182,15 +226,52 @@ static dcsr_status open_vector(product *p)
     return DCSR_OK;
 }
 
-/* t without elements, to be found; `clear`: its values will not all be written, and are to be something. */
+/* t without elements, to be found, unless it is there. `clear`: its values will not all be written, and are to be
+ * something. */
 static dcsr_status open_result(product *p, bool clear)
 {
     dcsr_i_cuda_body *t = &p->x.t;
     uint64_t n = p->call->w->size;
-    DCSR_TRY(dcsr_i_cuda_body_dense(t, p->stream, p->size, n, clear));
-    if (!clear) DCSR_TRY(dcsr_i_cuda_body_add_bits(t, p->stream, true));
-    dcsr_i_cuda_fill(p->stream, t->present, 0, dcsr_i_cuda_bit_words(n) * sizeof *t->present);
+    if (!t->values) {
+        DCSR_TRY(dcsr_i_cuda_body_dense(t, p->stream, p->size, n, false));
+        DCSR_TRY(dcsr_i_cuda_body_add_bits(t, p->stream, true));
+        dcsr_i_cuda_fill(p->stream, t->present, 0, dcsr_i_cuda_bit_words(n) * sizeof *t->present);
+    }
+    if (clear) dcsr_i_cuda_fill(p->stream, t->values, 0, n * p->size);
     return DCSR_OK;
+}
+
+/* ---- Counting the entries of u's columns ---- */
+
+static dcsr_status open_offsets(product *p, uint64_t count)
+{
+    p->offsets = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, count + 1, sizeof *p->offsets);
+    p->walked = count;
+    return p->offsets ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+}
+
+/* Finds p->entries; then the way may be another. A push over a list begins with the lengths of its columns, which are
+ * kept for it. The host waits for numbers in its own memory rather than for the driver, and meanwhile takes what every
+ * way needs; so this costs hardly more than a push does anyway. */
+static dcsr_status count_entries(product *p)
+{
+    dcsr_i_cuda_rows columns;
+    dcsr_i_cuda_body u;
+    bool other;
+    DCSR_TRY(find_rows(&columns, &other, p, DCSR_DIRECTION_PUSH));
+    DCSR_TRY(dcsr_i_cuda_vector_read(&u, p->call->u, p->stream, DCSR_CUDA_EITHER));
+    const size_t bytes = DCSR_CUDA_LENGTHS_TOLD * sizeof(uint64_t);
+    uint64_t *told = dcsr_i_cuda_landing(p->stream, bytes);
+    if (!told) return dcsr_i_cuda_wait(p->stream, p->call->name);
+    memset(told, 0, bytes);
+    if (!u.dense) DCSR_TRY(open_offsets(p, u.nvals));
+    const uint64_t numbers = dcsr_i_cuda_tell_lengths(p->stream, &columns, u.indices, u.present,
+                                                      u.dense ? u.size : u.nvals, p->offsets, told);
+    DCSR_TRY(open_result(p, false));
+    DCSR_TRY(dcsr_i_cuda_wait_told(p->stream, told, numbers, p->call->name));
+    p->entries = 0;
+    for (uint64_t k = 0; k < numbers; k++) p->entries += (double)(told[k] - 1);
+    return asked_way(p->call) ? DCSR_OK : choose_among(p, &(double){0});
 }
 
 /* ---- Pull ---- */
@@ -253,23 +334,6 @@ static dcsr_status multiply_by_tiles(product *p)
 
 /* ---- Push ---- */
 
-/* Entries of the rows that u has elements for, about. */
-static uint64_t estimate(const product *p)
-{
-    double share = (double)p->x.u.nvals / (double)(p->x.rows.rows ? p->x.rows.rows : 1);
-    return (uint64_t)((double)p->x.rows.stored * share) + 1;
-}
-
-/* The number of entries in these rows, which the host then waits for. */
-static dcsr_status read_entries(uint64_t *entries, const product *p, const uint64_t *offsets)
-{
-    uint64_t *landing = dcsr_i_cuda_landing(p->stream, sizeof *landing);
-    if (landing) dcsr_i_cuda_copy(p->stream, landing, offsets + p->x.u.nvals, sizeof *landing);
-    DCSR_TRY(dcsr_i_cuda_wait(p->stream, p->call->name));
-    *entries = *landing;
-    return DCSR_OK;
-}
-
 /* t as a list: of `most` elements at most. */
 static dcsr_status make_sparse(product *p, uint64_t most)
 {
@@ -284,13 +348,10 @@ static dcsr_status make_sparse(product *p, uint64_t most)
 
 static dcsr_status push_walk(product *p, const uint64_t *offsets)
 {
-    uint64_t n = p->call->w->size, entries = estimate(p);
-    bool few = entries < n / FEW;
-    if (few) {
-        DCSR_TRY(read_entries(&entries, p, offsets));
-        p->looked_at = entries;
-        few = entries < n / FEW;
-    }
+    const bool known = !isnan(p->entries), few = is_few(p, p->entries);
+    const uint64_t n = p->call->w->size,
+                   entries = known ? (uint64_t)p->entries : (uint64_t)mean_entries(p) + 1;
+    if (known) p->looked_at = entries;
     /* Every sum is to begin with something. */
     bool sums_up = !p->x.semiring.any && !p->x.semiring.ones;
     DCSR_TRY(open_result(p, !few && !sums_up));
@@ -306,14 +367,15 @@ static dcsr_status push_walk(product *p, const uint64_t *offsets)
 static dcsr_status push(product *p)
 {
     const dcsr_i_cuda_rows *rows = &p->x.rows;
-    uint64_t count = p->x.u.nvals;
+    const uint64_t count = p->x.u.nvals;
     if (p->x.u.dense && rows->offsets) return push_walk(p, rows->offsets);
-    uint64_t *offsets = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, count + 1, sizeof *offsets);
-    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = dcsr_i_cuda_sum_lengths(p->stream, rows, p->x.u.indices, count, offsets);
-    if (status == DCSR_OK) status = push_walk(p, offsets);
-    dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, offsets, count + 1, sizeof *offsets);
-    return status;
+    if (p->offsets) {
+        DCSR_TRY(dcsr_i_cuda_scan_u64(p->stream, p->offsets, p->offsets, count));
+    } else {
+        DCSR_TRY(open_offsets(p, count));
+        DCSR_TRY(dcsr_i_cuda_sum_lengths(p->stream, rows, p->x.u.indices, count, p->offsets));
+    }
+    return push_walk(p, p->offsets);
 }
 
 /* ---- All of it ---- */
@@ -322,6 +384,8 @@ static dcsr_status compute(product *p)
 {
     DCSR_TRY(dcsr_i_cuda_wanted_open(&p->x.wanted, p->stream, p->call->mask, p->call->desc));
     if (p->x.wanted.none) return dcsr_i_cuda_body_sparse(&p->x.t, p->stream, p->size, p->call->w->size, 0);
+    if (p->counts) DCSR_TRY(count_entries(p));
+    DCSR_TRY(find_rows(&p->x.rows, &p->other, p, p->way));
     DCSR_TRY(open_vector(p));
     switch (p->way) {
     case DCSR_DIRECTION_TILES:
@@ -347,7 +411,10 @@ static dcsr_status write_product(product *p)
 static dcsr_status run(const dcsr_i_mxv_call *call)
 {
     const dcsr_i_rows *rows = dcsr_i_view_rows(call->A);
-    product p = {.call = call};
+    const uint64_t elements = call->u->body.nvals;
+    product p = {.call = call, .entries = NAN};
+    if (!elements) p.entries = 0;
+    if (elements == call->u->size) p.entries = (double)rows->device.stored;
     dcsr_i_cuda_semiring_of(&p.x.semiring, call->semiring, call->vector_first, rows->type);
     p.size = dcsr_type_size((dcsr_type)p.x.semiring.type);
     p.stream = dcsr_i_stream_borrow(call->w->context);

@@ -6,6 +6,8 @@
  *      push    rows of M's transpose, those that u has an element for, their entries in equal shares
  *              (balanced_walk.cuh); u a list, or full; products meet in t by atomics
  *
+ * Which of them, or tiles, is decided by a model, if need be once the entries of u's columns have been counted.
+ *
  *      mxv_cuda.c      decides, takes memory, writes the result
  *      mxv_pull.cu     kernels of the pull            mxv_push.cu    of the push
  *      semiring.cuh    what both calculate with       mxv_prepare.cu masks and vectors for them */

@@ -1,12 +1,8 @@
 /* test_mxv_device.c: products of a matrix and a vector on a device: the bits that the cpu gives, over every
  * semiring and type, with masks and accumulators, in either direction. */
-#include <dcsr/features.h>
 #include <dcsr/mxv.h>
-#include "ops/choice/choice.h"
 #include "tests/support/support_parity.h"
 #include <stdlib.h>
-#include <unistd.h>
-#include <zlib.h>
 
 /* One call, in both contexts. */
 typedef struct problem {
@@ -265,76 +261,6 @@ Test(mxv_device, leaves_the_rest_to_the_host)
         parity_free_matrix(&x.A);
     }
     dcsr_binary_op_destroy(mine);
-    parity_close(&p);
-    close_device();
-}
-
-/* Has a model made up, by which an entry of the vector's columns costs three of the rows that are read. */
-static void use_model(void)
-{
-    static char path[] = "/tmp/dcsr-model-XXXXXX";
-    char machine[256], body[1000];
-    const int fd = mkstemp(path);
-    cr_assert(fd >= 0);
-    TEST_OK(dcsr_model_get_machine(context, machine, sizeof machine));
-    snprintf(body, sizeof body,
-             "device cuda\nmachine %s\nmade by hand\nfeatures nnz\nkernels a b\nforest time 1 0 1\ntree 0 1\n"
-             "leaf 1 0 1 0 2 3\ndirection some push 0 0 0 3\ndirection some pull 0 0 1 0\n"
-             "direction all push 0 0 0 3\ndirection all pull 0 0 1 0\nend\n",
-             machine);
-    FILE *file = fdopen(fd, "w");
-    fprintf(file, "dcsr-model 1\ncrc32 %08lx\n%s", crc32(0, (const Bytef *)body, (uInt)strlen(body)), body);
-    cr_assert(!fclose(file));
-    setenv("DCSR_MODEL", path, 1);
-    dcsr_i_models_forget();
-    dcsr_model_info info;
-    TEST_OK(dcsr_model_get_info(&info, context));
-    cr_assert_str_empty(info.refused);
-    remove(path);
-}
-
-/* Once the transpose is there, which directions that need it make, and CSC views have, the model decides. */
-Test(mxv_device, takes_the_cheaper_way)
-{
-    open_device();
-    NEEDS_GPU();
-    parity p;
-    parity_open(&p, 81);
-    use_model();
-    problem x = {.semiring = dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_INT64)};
-    x.A = parity_matrix(&p, DCSR_INT64, 400, 400, 3000, 1, 2, DCSR_POLICY_LAST);
-    x.w = parity_vector(&p, DCSR_INT64, 400, 0);
-    x.u = parity_vector(&p, DCSR_INT64, 400, 8);
-    x.mask = parity_vector(&p, DCSR_INT64, 400, 1);
-    x.desc.mask_structure = true;
-    dcsr_report report;
-    for (int there = 0; there < 3; there++) {
-        for (int k = 0; k < 8; k++) {
-            vectors full = x.u;
-            x.vxm = k & 1;
-            x.masked = k & 2;
-            x.desc.direction = DCSR_DIRECTION_AUTO;
-            if (k & 4) x.u = parity_vector(&p, DCSR_INT64, 400, 0);
-            for (int c = 0; c < PLACES && k & 4; c++) TEST_OK(dcsr_vector_set(x.u.in[c], 7, &(int64_t){3}));
-            bool pushes = there ? k & 4 : x.vxm;
-            for (int c = 0; c < PLACES; c++) TEST_OK(call(&x, c, &report));
-            cr_assert_eq(report.device, DCSR_DEVICE_CUDA);
-            cr_assert_eq(report.direction, pushes ? DCSR_DIRECTION_PUSH : DCSR_DIRECTION_PULL, "case %d", k);
-            cr_assert(parity_same(&x.w), "case %d", k);
-            if (k & 4) parity_free_vector(&x.u);
-            x.u = full;
-        }
-        x.vxm = false;
-        x.desc.direction = DCSR_DIRECTION_PUSH;
-        TEST_OK(call(&x, THERE, &report));
-        if (there != 1) continue;
-        dcsr_view_destroy(x.A.view[THERE]);
-        TEST_OK(dcsr_view_create(&x.A.view[THERE], x.A.in[THERE], DCSR_LAYOUT_CSC, 0));
-    }
-    unsetenv("DCSR_MODEL");
-    dcsr_i_models_forget();
-    free_vectors(&x);
-    parity_free_matrix(&x.A);
     parity_close(&p);
     close_device();
 }

@@ -6,6 +6,7 @@
  */
 #include "dcsr/store/cuda/gather_cuda.h"
 #include "dcsr/device/prim_cuda.h"
+#include "dcsr/device/reduce.cuh"
 #include "dcsr/store/cuda/balanced_walk.cuh"
 
 namespace
@@ -55,16 +56,41 @@ void dcsr_i_cuda_gather(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk
     }
 }
 
-static __global__ void read_lengths(dcsr_i_cuda_rows rows, const uint32_t *list, uint64_t count,
-                                    uint64_t *lengths)
+/* With `told` the sum of each block goes there. */
+static __global__ void read_lengths(dcsr_i_cuda_rows rows, const uint32_t *list, const uint32_t *bits,
+                                    uint64_t count, uint64_t *lengths, volatile uint64_t *told)
 {
-    for (uint64_t i = dcsr_i_cuda_first(); i < count; i += dcsr_i_cuda_step())
-        lengths[i] = dcsr_i_cuda_length(rows, list ? list[i] : i);
+    uint64_t sum = 0;
+    for (uint64_t i = dcsr_i_cuda_first(); i < count; i += dcsr_i_cuda_step()) {
+        const bool counts = !bits || dcsr_i_cuda_bit(bits, static_cast<uint32_t>(i));
+        const uint64_t length = counts ? dcsr_i_cuda_length(rows, list ? list[i] : i) : 0;
+        if (lengths) lengths[i] = length;
+        sum += length;
+    }
+    if (!told) return;
+    sum = dcsr_i_cuda_block_sum(sum);
+    if (threadIdx.x == 0) told[blockIdx.x] = sum + 1;
 }
 
 dcsr_status dcsr_i_cuda_sum_lengths(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
                                     const uint32_t *list, uint64_t count, uint64_t *offsets)
 {
-    dcsr_i_cuda_launch(stream, read_lengths, count, *rows, list, count, offsets);
+    const uint32_t *all = nullptr;
+    uint64_t *nobody = nullptr;
+    dcsr_i_cuda_launch(stream, read_lengths, count, *rows, list, all, count, offsets, nobody);
     return dcsr_i_cuda_scan_u64(stream, offsets, offsets, count);
+}
+
+uint64_t dcsr_i_cuda_tell_lengths(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
+                                  const uint32_t *list, const uint32_t *bits, uint64_t count,
+                                  uint64_t *lengths, uint64_t *told)
+{
+    const dcsr_i_cuda_policy large = {1024, 1};
+    unsigned blocks = dcsr_i_cuda_blocks(stream, count, large);
+    if (blocks > DCSR_CUDA_LENGTHS_TOLD) blocks = DCSR_CUDA_LENGTHS_TOLD;
+    if (!blocks) return 0;
+    simt::launch(read_lengths, dim3(blocks), dim3(dcsr_i_cuda_threads(large)), 0, dcsr_i_cuda_raw(stream),
+                 *rows, list, bits, count, lengths, told);
+    dcsr_i_cuda_launched(stream);
+    return blocks;
 }

@@ -31,6 +31,15 @@ typedef struct dcsr_i_cuda_walk {
 dcsr_status dcsr_i_cuda_sum_lengths(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
                                     const uint32_t *list, uint64_t count, uint64_t *offsets);
 
+/* The first half of that, where the host is to know how many entries there are before it goes on; the second half is
+ * dcsr_i_cuda_scan_u64(). lengths[i] = entries of row i of the list; NULL: they are not kept. With `bits` in place of a
+ * list: of those of the rows 0 to count - 1 whose bit is set. The sum comes in the first words of *told, in pinned
+ * memory, all 0 now: each becomes a number of entries and 1 more (dcsr_i_cuda_wait_told()). Returns how many words. */
+enum { DCSR_CUDA_LENGTHS_TOLD = 256 }; /* at most */
+uint64_t dcsr_i_cuda_tell_lengths(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
+                                  const uint32_t *list, const uint32_t *bits, uint64_t count,
+                                  uint64_t *lengths, uint64_t *told);
+
 /* Copies the entries of the walk, `entries` of them or fewer, to columns and values (NULL for pattern): those
  * of row i from place to[i] on, or from offsets[i] on where `to` is NULL. The places must not overlap those
  * copied from. Moves each entry once in and once out, and 16 bytes a row of offsets and begins, 12 more for

@@ -412,37 +412,83 @@ Test(models, choose_what_pays, .init = begin, .fini = end)
     test_close(context);
 }
 
-/* Of products with sparse vectors: 10 rows of 100 entries each, 1000 columns of one. */
-Test(models, choose_the_direction_that_costs_least, .init = begin, .fini = end)
+static const char directions[] =
+    "features nnz\nkernels a b\nforest time 1 0 1\ntree 0 1\nleaf 1 0 1 0 2 3\n"
+    "direction some push 0 0 0 3\ndirection some pull 0 0 1 0\ndirection some tiles 10 0.1 0.5 0.25\n"
+    "direction early push 0 0 1 0\ndirection early pull 0 0 1 0\nend\n";
+
+/* A context whose model that is. */
+static dcsr_context *with_directions(void)
 {
-    static const char text[] =
-        "features nnz\nkernels a b\nforest time 1 0 1\ntree 0 1\nleaf 1 0 1 0 2 3\n"
-        "direction some push 0 0 0 3\ndirection some pull 0 0 1 0\ndirection some tiles 10 0.1 0.5 0.25\n"
-        "direction early push 0 0 1 0\ndirection early pull 0 0 1 0\nend\n";
     char machine[256];
     dcsr_context *context = test_context(1);
     TEST_OK(dcsr_model_get_machine(context, machine, sizeof machine));
-    put(device_of(context), machine, text);
-    dcsr_i_product p = {
-        .possible = {true, true, true}, .rows = 10, .cols = 1000, .nnz = 1000, .elements = 10, .wanted = 10};
+    put(device_of(context), machine, directions);
+    return context;
+}
+
+/* Of products with sparse vectors: 10 rows of 100 entries each, 1000 columns of one. */
+static const dcsr_i_product ten_rows = {.possible = {true, true, true},
+                                        .rows = 10,
+                                        .cols = 1000,
+                                        .nnz = 1000,
+                                        .elements = 10,
+                                        .entries = NAN,
+                                        .wanted = 10};
+
+Test(models, choose_the_direction_that_costs_least, .init = begin, .fini = end)
+{
+    dcsr_context *context = with_directions();
+    dcsr_i_product p = ten_rows;
     dcsr_direction chosen;
-    TEST_OK(dcsr_i_choose_direction(&chosen, context, &p)); /* 30, 1000 and 513.5 */
+    double at_stake;
+    TEST_OK(dcsr_i_choose_direction(&chosen, &at_stake, context, &p)); /* 30, 1000 and 513.5 */
     cr_assert_eq(chosen, DCSR_DIRECTION_PUSH);
     p.elements = 300; /* 900, 1000, 586 */
-    TEST_OK(dcsr_i_choose_direction(&chosen, context, &p));
+    TEST_OK(dcsr_i_choose_direction(&chosen, &at_stake, context, &p));
     cr_assert_eq(chosen, DCSR_DIRECTION_TILES);
     p.possible[DCSR_DIRECTION_TILES - 1] = false;
-    TEST_OK(dcsr_i_choose_direction(&chosen, context, &p));
+    TEST_OK(dcsr_i_choose_direction(&chosen, &at_stake, context, &p));
     cr_assert_eq(chosen, DCSR_DIRECTION_PUSH);
     p.wanted = 2; /* pull: 200 */
-    TEST_OK(dcsr_i_choose_direction(&chosen, context, &p));
+    TEST_OK(dcsr_i_choose_direction(&chosen, &at_stake, context, &p));
     cr_assert_eq(chosen, DCSR_DIRECTION_PULL);
     p.sums = DCSR_I_ENDING_EARLY; /* 300; a row of 100 ends after three: 2 * 3.3 */
-    TEST_OK(dcsr_i_choose_direction(&chosen, context, &p));
+    TEST_OK(dcsr_i_choose_direction(&chosen, &at_stake, context, &p));
     cr_assert_eq(chosen, DCSR_DIRECTION_PULL);
     p.sums = DCSR_I_OVER_ALL;
-    TEST_OK(dcsr_i_choose_direction(&chosen, context, &p));
+    TEST_OK(dcsr_i_choose_direction(&chosen, &at_stake, context, &p));
     cr_assert_eq(chosen, DCSR_DIRECTION_AUTO, "the model says nothing of these");
+    cr_assert_eq(at_stake, 0);
+    test_close(context);
+}
+
+/* Ten columns of a thousand may have up to 100 entries: by push 300, by tiles 536. Of 100 that may be all of them. */
+Test(models, say_what_is_at_stake_where_entries_are_not_known, .init = begin, .fini = end)
+{
+    dcsr_context *context = with_directions();
+    dcsr_i_product p = ten_rows;
+    dcsr_direction chosen;
+    double at_stake;
+    TEST_OK(dcsr_i_choose_direction(&chosen, &at_stake, context, &p));
+    cr_assert(chosen == DCSR_DIRECTION_PUSH && at_stake == 0);
+    p.elements = 100; /* 300, 1000, 536; of 1000 entries 3000, 1000, 761 */
+    TEST_OK(dcsr_i_choose_direction(&chosen, &at_stake, context, &p));
+    cr_assert(chosen == DCSR_DIRECTION_PUSH && at_stake == 3000 - 761);
+    p.entries = 1000;
+    TEST_OK(dcsr_i_choose_direction(&chosen, &at_stake, context, &p));
+    cr_assert(chosen == DCSR_DIRECTION_TILES && at_stake == 0);
+    p.entries = 100;
+    TEST_OK(dcsr_i_choose_direction(&chosen, &at_stake, context, &p));
+    cr_assert(chosen == DCSR_DIRECTION_PUSH && at_stake == 0);
+    p.entries = NAN;
+    p.elements = 300; /* by tiles 586, by push nothing if the columns are empty, and tiles 511 */
+    p.possible[DCSR_DIRECTION_PULL - 1] = false;
+    TEST_OK(dcsr_i_choose_direction(&chosen, &at_stake, context, &p));
+    cr_assert(chosen == DCSR_DIRECTION_TILES && at_stake == 511);
+    p.possible[DCSR_DIRECTION_PUSH - 1] = false;
+    TEST_OK(dcsr_i_choose_direction(&chosen, &at_stake, context, &p));
+    cr_assert(chosen == DCSR_DIRECTION_TILES && at_stake == 0, "there is no other");
     test_close(context);
 }
 
