@@ -96,13 +96,11 @@ def check_vectors(model, vectors):
         rows["machine"] = train.judge(costs, model.decide(vectors.X[vectors.anywhere]).astype(int))
     rows["always columns"] = train.judge(costs, np.zeros(len(costs), dtype=int))
     train.print_rows("with sparse vectors, of two directions", rows, "R_T")
-    everything = np.arange(len(vectors.costs))
-    chosen = train.expect_directions(vectors, vectors.terms(vectors.mean_entries()), model.factors, everything)
-    rows = {}
+    rows, chosen = {}, train.choose_directions(vectors, model.factors) if model.factors else {}
     for s, name in enumerate(train.SUMS):
         part = vectors.sums == s
-        if model.factors:
-            rows["estimates, " + name] = train.judge(vectors.costs[part], chosen[part])
+        for how, directions in chosen.items():
+            rows["%s, %s" % (how, name)] = train.judge(vectors.costs[part], directions[part])
         rows["what mxv takes, " + name] = train.judge_costs(vectors.costs[part], vectors.taken[part])
     train.print_rows("of three directions", rows, "R_T")
 

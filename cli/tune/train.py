@@ -36,6 +36,7 @@ DENSITY_UNITS = 1e6  # as in ops/choice/model_data.h
 MOST_DOUBT = 0.1  # the weight of a product whose two directions cost the same, beside one where one is e times slower
 READ, DIRECTIONS = ("columns", "rows", "tiles"), ("push", "pull", "tiles")  # in tables, in models
 SUMS = ("some", "all", "early")  # as in ops/choice/directions.c
+FEW, WORTH_COUNTING = 32, 10e-6  # as in ops/mxv/mxv_cuda.c
 WORK = ("elements", "entries", "wanted")
 CHEAP = ["rows", "cols", "nnz", "ratio", "mean_row"]
 
@@ -85,8 +86,9 @@ class Table:
         column = {name: k for k, name in enumerate(head)}
 
         def of(kind, kernels=self.kernels):
-            return np.array([[float(line[column[kind + ":" + k]]) if line[column[kind + ":" + k]] != "-" else np.nan
-                              for k in kernels] for line in lines], dtype=np.float64).reshape(len(lines), len(kernels))
+            numbers = [numbers_of(line, column, [kind], kernels) for line in lines]
+            return np.array(numbers, dtype=np.float64).reshape(len(lines), len(kernels))
+
         self.seconds, self.build, self.joules = of("seconds"), of("build"), of("joules")
         self.other = {"time": of("seconds", self.others), "energy": of("joules", self.others)}
         self.vectors = Vectors(self, head, lines)
@@ -98,7 +100,6 @@ class Table:
         if len(set(best_of(self.seconds))) < 2:
             fail("%s is the fastest kernel for all matrices, so there is nothing to learn; measure other matrices"
                  % self.kernels[best_of(self.seconds)[0]])
-
 
     def with_energy(self):
         """The part whose energy was measured; None where that is too little. A kernel that took far longer than others was
@@ -128,11 +129,10 @@ class Vectors:
         matrix, costs, taken, sums, work, densities = [], [], [], [], [], []
         for i, line in enumerate(lines):
             for name in products:
-                word = line[column["taken:" + name]]
-                # Not measured, as the matrix is large.
-                if word == "-":
+                word, seconds = line[column["taken:" + name]], numbers_of(line, column, READ, [name])
+                if word == "-":  # not measured, as the matrix is large
                     continue
-                seconds, taken_here = number_of(line, column, READ, name), int(word)
+                taken_here = int(word)
                 # Tiles of fp32 may be taken, but have not been measured.
                 if np.isnan(seconds[:2]).any() or np.isnan(seconds[taken_here]):
                     continue
@@ -140,11 +140,11 @@ class Vectors:
                 costs.append(seconds)
                 taken.append(seconds[taken_here])
                 sums.append(SUMS.index("early" if name.startswith("search") else "all" if name == "1" else "some"))
-                work.append(number_of(line, column, WORK, name))
+                work.append(numbers_of(line, column, WORK, [name]))
                 densities.append(float(name) * DENSITY_UNITS if name[0].isdigit() else np.nan)
         self.matrix, self.sums = np.array(matrix, dtype=int), np.array(sums)
         self.costs, self.taken = np.array(costs), np.array(taken)
-        self.work = dict(zip(WORK, np.array(work).reshape(-1, len(WORK)).T))
+        self.work = dict(zip(WORK, np.array(work).reshape(-1, len(WORK)).T))  # entries: of the columns of the elements
         self.groups = table.groups[self.matrix]
         self.size = {name: table.X[self.matrix, table.features.index(name)] for name in ("rows", "cols", "nnz")}
         self.anywhere = ~np.isnan(np.array(densities, dtype=float))
@@ -155,7 +155,7 @@ class Vectors:
         return np.column_stack([self.costs[:, 0], np.nanmin(self.costs[:, 1:], axis=1)])
 
     def terms(self, entries):
-        """Of each of DIRECTIONS the terms of its costs (ops/choice/directions.c), where columns of the elements have that many entries."""
+        """Of each of DIRECTIONS the terms of its costs (ops/choice/directions.c), for so many entries."""
         rows, nnz, wanted = self.size["rows"], self.size["nnz"], self.work["wanted"]
         mean = nnz / np.maximum(rows, 1)
         looks = np.where(self.sums == SUMS.index("early"), np.minimum(mean, nnz / (entries + 1)), mean)
@@ -163,7 +163,7 @@ class Vectors:
         return [np.column_stack([np.ones(len(rows)), rows, t, entries]) for t in third]
 
     def mean_entries(self):
-        """Of the columns of the elements, if these are as long as others."""
+        """As many as there are if the columns of the elements are as long as others."""
         return self.work["elements"] * self.size["nnz"] / np.maximum(self.size["cols"], 1)
 
     def teach(self):
@@ -171,8 +171,8 @@ class Vectors:
         return len(set(self.matrix)) >= LEAST_MATRICES and len(set(best_of(self.two()[self.anywhere]))) == 2
 
 
-def number_of(line, column, kinds, name):
-    words = [line[column[kind + ":" + name]] for kind in kinds]
+def numbers_of(line, column, kinds, names):
+    words = [line[column["%s:%s" % (kind, name)]] for kind in kinds for name in names]
     return [np.nan if word == "-" else float(word) for word in words]
 
 
@@ -224,7 +224,7 @@ class Forest:
             here = where == leaf
             with np.errstate(invalid="ignore", divide="ignore"):
                 out[leaf] = (np.exp(mean(np.log(self.product[here]))), mean(self.build[here]),
-                             np.bincount(self.best[here], minlength=self.kernels) / here.sum())
+                             np.round(np.bincount(self.best[here], minlength=self.kernels) / here.sum(), 3))
         return out
 
     def expected(self, X):
@@ -233,7 +233,7 @@ class Forest:
         build = product.copy()
         for t, tree in enumerate(self.model.estimators_):
             for i, leaf in enumerate(tree.apply(X.astype(np.float32))):
-                product[t, i], build[t, i] = self.leaves[t].get(leaf, (np.nan, np.nan))[:2]
+                product[t, i], build[t, i] = self.leaves[t][leaf][:2]
         return np.exp(mean(np.log(product))), mean(build)
 
 
@@ -291,14 +291,12 @@ def with_trials(table, product, build, products, possible):
     return cost * table.seconds[:, 0]
 
 
-def write_forest(lines, name, model, kernels, leaves=None):
-    """The trees of a RandomForestClassifier or BaggingClassifier, leaves[t]: see Forest, or None: nothing is expected;
-    or of a RandomForestRegressor, whose probabilities are how often each kernel is best."""
-    trees = model.estimators_
-    counts = [(int((t.tree_.children_left >= 0).sum()), int((t.tree_.children_left < 0).sum())) for t in trees]
+def write_forest(lines, name, model, kernels, leaves):
+    """The trees of a forest; leaves[t]: of each node of tree t that is a leaf (product, build, share), see Forest."""
+    trees = [estimator.tree_ for estimator in model.estimators_]
+    counts = [(int((t.children_left >= 0).sum()), int((t.children_left < 0).sum())) for t in trees]
     lines.append("forest %s %d %d %d" % (name, len(trees), sum(c[0] for c in counts), sum(c[1] for c in counts)))
-    for t, (estimator, count) in enumerate(zip(trees, counts)):
-        tree = estimator.tree_
+    for tree, count, its_leaves in zip(trees, counts, leaves):
         lines.append("tree %d %d" % count)
         inner = np.flatnonzero(tree.children_left >= 0)
         ends = np.flatnonzero(tree.children_left < 0)
@@ -308,28 +306,11 @@ def write_forest(lines, name, model, kernels, leaves=None):
             lines.append("node %d %r %d %d" % (tree.feature[node], float(tree.threshold[node]),
                                                number[tree.children_left[node]], number[tree.children_right[node]]))
         for node in ends:
-            product, build, share = leaves[t].get(node, (None, None, None)) if leaves else (None, None, None)
-            if hasattr(model, "classes_"):
-                share = class_shares(model, estimator, node, len(kernels))
-                words = [number_word(p) for p in share]
-            else:
-                words = ["%.3g" % p for p in share]
+            product, build, share = its_leaves[node]
+            words = [number_word(p) for p in share]
             for k in range(len(kernels)):
-                known = product is not None and not np.isnan(product[k] + build[k])
-                words += ["%.3g %.3g" % (product[k], build[k]) if known else "- -"]
+                words += ["- -" if np.isnan(product[k] + build[k]) else "%.3g %.3g" % (product[k], build[k])]
             lines.append("leaf " + " ".join(words))
-
-
-def class_shares(model, estimator, node, kernels):
-    """How probable each kernel is in a leaf of a classifier. Classes of a tree are numbers among those of the forest;
-    those are kernels."""
-    values = estimator.tree_.value[node][0]
-    if abs(values.sum() - 1) > 1e-6:  # weights of samples; since scikit-learn 1.3 shares
-        values = values / values.sum()
-    share = [0.0] * kernels
-    for c, value in zip(estimator.classes_, values):
-        share[int(model.classes_[int(c)])] = float(value)
-    return share
 
 
 def number_word(value):
@@ -353,9 +334,9 @@ def fit_svm(X, costs):
     return svm.fit(scaler.transform(np.log1p(X)), best_of(costs), sample_weight=weight), scaler
 
 
-def fit_directions(vectors, terms, rows):
+def fit_directions(vectors, rows):
     """Of SUMS and DIRECTIONS the factors of terms, none negative, that fit best by the ratio of what is expected to what it took."""
-    factors = {}
+    factors, terms = {}, vectors.terms(vectors.work["entries"])
     for s in range(len(SUMS)):
         for w in range(len(DIRECTIONS)):
             here = rows[(vectors.sums[rows] == s) & ~np.isnan(vectors.costs[rows, w])]
@@ -368,13 +349,26 @@ def fit_directions(vectors, terms, rows):
     return factors
 
 
-def expect_directions(vectors, terms, factors, rows):
-    """The direction that is expected to take least, of those that were measured."""
-    expected = np.full((len(rows), len(DIRECTIONS)), np.inf)
+def estimate(vectors, factors, entries):
+    """What each direction takes by that, of those that were measured, for so many entries."""
+    takes, terms = np.where(np.isnan(vectors.costs), np.inf, np.nan), vectors.terms(entries)
     for (s, w), factor in factors.items():
-        here = (vectors.sums[rows] == s) & ~np.isnan(vectors.costs[rows, w])
-        expected[here, w] = terms[w][rows[here]] @ factor
-    return expected.argmin(axis=1)
+        here = (vectors.sums == s) & np.isnan(takes[:, w])
+        takes[here, w] = terms[w][here] @ factor
+    return np.nan_to_num(takes, nan=np.inf)
+
+
+def choose_directions(vectors, factors):
+    """By columns of mean length; by what they really have; and as dcsr_mxv() does it (ops/mxv/mxv_cuda.c): by the former,
+    unless a push would have to count anyway, or there is something at stake."""
+    mean, real = vectors.mean_entries(), vectors.work["entries"]
+    by_mean = estimate(vectors, factors, mean).argmin(axis=1)
+    by_real = estimate(vectors, factors, real).argmin(axis=1)
+    counts = (by_mean == 0) & (mean < vectors.size["rows"] / FEW)
+    for bound in (np.zeros(len(mean)), np.minimum(vectors.size["nnz"], vectors.work["elements"] * vectors.size["rows"])):
+        takes = estimate(vectors, factors, bound)
+        counts |= takes[np.arange(len(mean)), by_mean] - takes.min(axis=1) > WORTH_COUNTING
+    return {"mean columns": by_mean, "entries known": by_real, "estimates": np.where(counts, by_real, by_mean)}
 
 
 def write_directions(lines, factors):
@@ -444,14 +438,12 @@ def report_totals(table, costs, product, build, possible):
     totals = {}
     true_build = np.nan_to_num(relative_build(table), nan=np.inf)
     for products in (1, 10, 100, 1000, 10000):
-        true = costs + true_build * costs[:, :1] / products
+        true = np.where(possible, costs + true_build * costs[:, :1] / products, np.nan)
         true[:, 0] = costs[:, 0]
-        totals["%d" % products] = judge(np.where(possible, true, np.nan), choose(product, build, products, possible))
-        totals["%d" % products]["in place"] = judge(np.where(possible, true, np.nan),
-                                                    np.zeros(len(costs), dtype=int))["R"]
+        in_place = judge(true, np.zeros(len(costs), dtype=int))["R"]
+        totals["%d" % products] = {**judge(true, choose(product, build, products, possible)), "in place": in_place}
         if products >= 100 and costs is table.seconds:
-            totals["%d, tried" % products] = judge_costs(np.where(possible, true, np.nan), with_trials(
-                table, product, build, products, possible))
+            totals["%d, tried" % products] = judge_costs(true, with_trials(table, product, build, products, possible))
     return totals
 
 
@@ -466,17 +458,12 @@ def report_choice(table, kind, costs, seed):
         rows["always " + kernel] = dict(judge(costs, always), wins=float(np.mean(best_of(costs) == k)))
     for kernel, other in zip(table.others, table.other[kind].T):
         rows["always " + kernel] = judge_costs(costs, np.where(np.isnan(other), costs[:, 0], other))
-    ablations = {}
-    groups = table.notes.get("groups", "").split(",")
-    for group in sorted(set(groups)):
-        keep = [k for k in everything if groups[k] != group] if len(groups) == len(everything) else everything
-        ablations["without " + group] = judge(costs, cross_validate(table, costs, keep, seed)[0])
-    cheap = [k for k in everything if table.features[k] in CHEAP]
-    ablations["cheap features"] = judge(costs, cross_validate(table, costs, cheap, seed)[0])
-    for name in ["min_row", "max_row", "row_std", "bandwidth"]:
-        if name in table.features:
-            more = cheap + [table.features.index(name)]
-            ablations["cheap and " + name] = judge(costs, cross_validate(table, costs, more, seed)[0])
+    groups, cheap = table.notes["groups"].split(","), [k for k in everything if table.features[k] in CHEAP]
+    parts = {"without " + group: [k for k in everything if groups[k] != group] for group in sorted(set(groups))}
+    parts["cheap features"] = cheap
+    for name in ("min_row", "max_row", "row_std", "bandwidth"):
+        parts["cheap and " + name] = [*cheap, table.features.index(name)]
+    ablations = {name: judge(costs, cross_validate(table, costs, part, seed)[0]) for name, part in parts.items()}
     return {"choices": rows, "ablations": ablations,
             "totals": report_totals(table, costs, product, build, possible)}
 
@@ -491,21 +478,15 @@ def validate_svm(vectors, columns, seed):
     return chosen
 
 
-def validate_directions(vectors, terms, seed):
-    """Five-fold, of all products: the direction that is expected to take least."""
-    chosen = np.zeros(len(vectors.costs), dtype=int)
-    for train, test in folds(vectors.groups, seed):
-        chosen[test] = expect_directions(vectors, terms, fit_directions(vectors, terms, train), test)
-    return chosen
-
-
 def report_directions(vectors, seed):
-    """Of three directions: by what they are estimated to cost, also if the entries of the vector's columns were known."""
-    rows, seconds, without = {}, vectors.costs, np.array([1, 1, np.nan])
-    for views, costs in (("", seconds), (", no tiles", seconds * without)):
-        vectors.costs = costs
-        chosen = {"estimates": validate_directions(vectors, vectors.terms(vectors.mean_entries()), seed),
-                  "entries known": validate_directions(vectors, vectors.terms(vectors.work["entries"]), seed)}
+    """Five-fold, of all products, with three directions and with two."""
+    rows, seconds = {}, vectors.costs
+    for views, factor in (("", 1), (", no tiles", [1, 1, np.nan])):
+        vectors.costs = costs = seconds * factor
+        chosen = {}
+        for train, test in folds(vectors.groups, seed):
+            for how, directions in choose_directions(vectors, fit_directions(vectors, train)).items():
+                chosen.setdefault(how, np.zeros(len(costs), dtype=int))[test] = directions[test]
         for s, name in enumerate(SUMS):
             part = vectors.sums == s
             for how, directions in chosen.items():
@@ -518,8 +499,8 @@ def report_directions(vectors, seed):
 
 def report_vectors(table, seed):
     """As table VII of Hong et al."""
-    vectors, everything = table.vectors, list(range(table.vectors.X.shape[1]))
-    names = table.features
+    vectors, names = table.vectors, table.features
+    everything = list(range(vectors.X.shape[1]))
     groups = {"nnz": ["nnz"], "rows, cols": ["rows", "cols"], "col_std": ["col_std"],
               "clustering": [n for n in names if n.startswith("clustering")]}
     costs = vectors.two()[vectors.anywhere]
@@ -590,17 +571,16 @@ def main():
             forest = CostForest(part.X, costs[:, keep], relative_build(part)[:, keep], options.seed)
             write_forest(parts, name, forest.model, kernels, forest.leaves)
         if table.vectors.teach():
-            vectors, everything = table.vectors, np.arange(len(table.vectors.costs))
+            vectors = table.vectors
             # On the cpu estimates look at the vector and the rows, and the machine helps them.
             if notes["device"] == "cuda":
-                write_directions(parts, fit_directions(vectors, vectors.terms(vectors.mean_entries()), everything))
+                write_directions(parts, fit_directions(vectors, np.arange(len(vectors.costs))))
             else:
                 write_svm(parts, *fit_svm(vectors.X[vectors.anywhere], vectors.two()[vectors.anywhere]))
         write_model(options.model, notes, table.features, kernels, parts)
     if options.report:
-        report = {name: report_choice(part, name, costs, options.seed) for name, (part, costs) in measured.items()}
-        for name, (part, _) in measured.items():
-            report[name]["matrices"] = len(part.names)
+        report = {name: dict(report_choice(part, name, costs, options.seed), matrices=len(part.names))
+                  for name, (part, costs) in measured.items()}
         report["matrices"] = len(table.names)
         if table.vectors.teach():
             report["vectors"] = report_vectors(table, options.seed)

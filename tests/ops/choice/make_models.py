@@ -51,16 +51,31 @@ def main():
     dense = np.column_stack([X, random.uniform(0, 1, TRAINED)])
     svm = SVC(kernel="rbf", gamma=0.2, C=4).fit(scaler.transform(np.log1p(dense)), y > 0)
     parts = []
-    train.write_forest(parts, "time", forest.model, KERNELS, forest.leaves)
+    train.write_forest(parts, "time", forest.model, KERNELS, leaves_of(forest.model, forest.leaves))
     train.write_svm(parts, svm, scaler)
     train.write_model(os.path.join(folder, "forest.model"), notes, FEATURES, KERNELS, parts)
     write_cases(os.path.join(folder, "forest.expected"), cases, full(forest.model, cases))
     write_cases(os.path.join(folder, "svm.expected"), dense, svm.decision_function(scaler.transform(np.log1p(dense))))
     bagging = BaggingClassifier(DecisionTreeClassifier(), n_estimators=7, max_samples=0.3, random_state=seed).fit(X, y)
     parts = []
-    train.write_forest(parts, "time", bagging, KERNELS)
+    train.write_forest(parts, "time", bagging, KERNELS, leaves_of(bagging))
     train.write_model(os.path.join(folder, "bagging.model"), notes, FEATURES, KERNELS, parts)
     write_cases(os.path.join(folder, "bagging.expected"), cases, full(bagging, cases))
+
+
+def leaves_of(model, expected=None):
+    """Of each tree, by node, what is expected there, if anything is, and how probable the classifier takes each kernel to be.
+    Classes of a tree are numbers among those of the forest; those are kernels."""
+    leaves = []
+    for t, estimator in enumerate(model.estimators_):
+        values = estimator.tree_.value[:, 0]
+        values = values / values.sum(axis=1)[:, None]  # weights of samples; since scikit-learn 1.3 shares
+        shares = np.zeros((len(values), len(KERNELS)))
+        shares[:, [model.classes_[int(c)] for c in estimator.classes_]] = values
+        nothing = np.full(len(KERNELS), np.nan)
+        leaves.append({node: (*(expected[t][node][:2] if expected and node in expected[t] else (nothing, nothing)), share)
+                       for node, share in enumerate(shares)})
+    return leaves
 
 
 def full(model, cases):
