@@ -3,8 +3,8 @@
  * Sparse-Vector Multiplication for GPUs", table I).
  *
  * Two products with each frontier: `search` is any-pair where no vertex has been visited yet, as a search has it;
- * `sum` is plus-times over all vertices. Milliseconds are the least of some calls, conversions of the vector included.
- * A choice is right if it takes at most 5 % more than the best. */
+ * `sum` is plus-times over all vertices. Milliseconds are the least of some calls; `auto` is a call that chooses by
+ * itself, and what it costs to choose. A choice is right if its direction takes at most 5 % more than the best. */
 #include "bench/inputs.h"
 #include <dcsr/features.h>
 #include <dcsr/mxv.h>
@@ -13,9 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAYS = 3, CALLS = 7, MOST_LEVELS = 64 };
-static const dcsr_direction ways[WAYS] = {DCSR_DIRECTION_PUSH, DCSR_DIRECTION_PULL, DCSR_DIRECTION_TILES};
-static const char *const way_names[WAYS] = {"push", "pull", "tiles"};
+/* Calls of each way: so many, and more of short ones, for so long. */
+enum { WAYS = 4, AUTO = 3, LEAST_CALLS = 7, MOST_LEVELS = 64 };
+static const double least_seconds = 0.02;
+static const dcsr_direction ways[WAYS] = {DCSR_DIRECTION_PUSH, DCSR_DIRECTION_PULL, DCSR_DIRECTION_TILES,
+                                          DCSR_DIRECTION_AUTO};
+static const char *const way_names[AUTO] = {"push", "pull", "tiles"};
 
 typedef struct product {
     const char *name;
@@ -28,11 +31,13 @@ typedef struct contest {
     bench *b;
     bench_table *levels;
     const char *graph;
+    const bench_csr *A; /* symmetric */
     const product *product;
+    bool *trues; /* n */
     dcsr_view *view;
     dcsr_vector *frontier, *visited, *next;
-    uint64_t level, n;
-    double best_seconds, taken_seconds; /* of all levels */
+    uint64_t level, n, elements, entries;             /* of the frontier, and of its columns */
+    double best_seconds, taken_seconds, auto_seconds; /* of all levels */
     int right, decided;
 } contest;
 
@@ -55,26 +60,44 @@ static double multiply(contest *c, dcsr_direction *way)
 
 static void measure_level(contest *c)
 {
-    double seconds[WAYS] = {INFINITY, INFINITY, INFINITY};
-    dcsr_direction chosen = DCSR_DIRECTION_AUTO;
+    double seconds[WAYS] = {INFINITY, INFINITY, INFINITY, INFINITY};
     int best = 0, taken = 0;
-    uint64_t nvals;
-    for (int call = 0; call < CALLS; call++)
-        for (int k = 0; k < WAYS; k++) seconds[k] = fmin(seconds[k], multiply(c, &(dcsr_direction){ways[k]}));
-    multiply(c, &chosen);
-    for (int k = 0; k < WAYS; k++) {
+    const double start = bench_now();
+    for (int call = 0; call < LEAST_CALLS || bench_now() - start < least_seconds; call++)
+        for (int k = 0; k < WAYS; k++) {
+            dcsr_direction way = ways[k];
+            multiply(c, &way); /* so that caches are those of this way */
+            way = ways[k];
+            seconds[k] = fmin(seconds[k], multiply(c, &way));
+            for (int is = 0; k == AUTO && is < AUTO; is++)
+                if (ways[is] == way) taken = is;
+        }
+    for (int k = 0; k < AUTO; k++)
         if (seconds[k] < seconds[best]) best = k;
-        if (ways[k] == chosen) taken = k;
-    }
-    BENCH_OK(dcsr_vector_get_nvals(c->frontier, &nvals));
     c->best_seconds += seconds[best];
     c->taken_seconds += seconds[taken];
+    c->auto_seconds += seconds[AUTO];
     c->right += seconds[taken] <= 1.05 * seconds[best];
     c->decided++;
     char level[24];
     snprintf(level, sizeof level, "%llu", (unsigned long long)c->level);
-    bench_row(c->levels, BENCH_LABELS(c->graph, c->product->name, level, way_names[taken]), (double)nvals,
-              1e3 * seconds[0], 1e3 * seconds[1], 1e3 * seconds[2], seconds[taken] / seconds[best]);
+    bench_row(c->levels, BENCH_LABELS(c->graph, c->product->name, level, way_names[taken]),
+              (double)c->elements, (double)c->entries, 1e3 * seconds[0], 1e3 * seconds[1], 1e3 * seconds[2],
+              1e3 * seconds[AUTO], seconds[taken] / seconds[best]);
+}
+
+/* n vertices become the frontier, and visited. */
+static void put_frontier(contest *c, const uint64_t *vertices, uint64_t n)
+{
+    BENCH_OK(dcsr_vector_clear(c->frontier));
+    BENCH_OK(dcsr_vector_build(c->frontier, n, vertices, c->trues, DCSR_POLICY_DEFAULT));
+    c->elements = n;
+    c->entries = 0;
+    for (uint64_t k = 0; k < n; k++) {
+        const uint64_t i = vertices[k];
+        BENCH_OK(dcsr_vector_set(c->visited, i, &(bool){true}));
+        c->entries += c->A->offsets[i + 1] - c->A->offsets[i];
+    }
 }
 
 /* The next frontier becomes the frontier; false: it is empty. */
@@ -87,17 +110,15 @@ static bool advance(contest *c, uint64_t *indices, void *values)
     multiply(c, &(dcsr_direction){DCSR_DIRECTION_AUTO});
     c->product = measured;
     BENCH_OK(dcsr_vector_get_entries(c->next, c->n, indices, values, &n));
-    BENCH_OK(dcsr_vector_clear(c->frontier));
-    BENCH_OK(dcsr_vector_build(c->frontier, n, indices, values, DCSR_POLICY_DEFAULT));
-    for (uint64_t i = 0; i < n; i++) BENCH_OK(dcsr_vector_set(c->visited, indices[i], &(bool){true}));
+    put_frontier(c, indices, n);
     c->level++;
     return n > 0;
 }
 
-static void search(bench *b, bench_table *levels, bench_table *sums, const char *graph, dcsr_matrix *matrix,
-                   const product *measured, uint64_t source)
+static void search(bench *b, bench_table *levels, bench_table *sums, const char *graph, const bench_csr *A,
+                   dcsr_matrix *matrix, const product *measured, uint64_t source)
 {
-    contest c = {.b = b, .levels = levels, .graph = graph, .product = measured};
+    contest c = {.b = b, .levels = levels, .graph = graph, .A = A, .product = measured};
     dcsr_view_shape shape;
     dcsr_features features; /* are known from now on, so that what was learnt takes part */
     BENCH_OK(dcsr_view_create(&c.view, matrix, DCSR_LAYOUT_NUT, 0));
@@ -107,19 +128,21 @@ static void search(bench *b, bench_table *levels, bench_table *sums, const char 
     BENCH_OK(dcsr_vector_create(&c.frontier, b->context, DCSR_BOOL, c.n));
     BENCH_OK(dcsr_vector_create(&c.visited, b->context, DCSR_BOOL, c.n));
     BENCH_OK(dcsr_vector_create(&c.next, b->context, measured->type, c.n));
-    BENCH_OK(dcsr_vector_set(c.frontier, source, &(bool){true}));
-    BENCH_OK(dcsr_vector_set(c.visited, source, &(bool){true}));
+    c.trues = bench_alloc(c.n, sizeof *c.trues);
+    for (uint64_t i = 0; i < c.n; i++) c.trues[i] = true;
+    put_frontier(&c, &source, 1);
     uint64_t *indices = bench_alloc(c.n, sizeof *indices);
     void *values = bench_alloc(c.n, sizeof(double));
     do measure_level(&c);
     while (c.level < MOST_LEVELS && advance(&c, indices, values));
     bench_row(sums, BENCH_LABELS(graph, measured->name), (double)c.decided, 1e3 * c.best_seconds,
-              1e3 * c.taken_seconds, c.taken_seconds / c.best_seconds, 100.0 * c.right / c.decided);
+              1e3 * c.taken_seconds, 1e3 * c.auto_seconds, c.taken_seconds / c.best_seconds,
+              100.0 * c.right / c.decided, c.auto_seconds / c.best_seconds);
     dcsr_vector_destroy(c.frontier);
     dcsr_vector_destroy(c.visited);
     dcsr_vector_destroy(c.next);
     dcsr_view_destroy(c.view);
-    free(indices), free(values);
+    free(indices), free(values), free(c.trues);
 }
 
 /* The vertex of most edges, from which most others are reached. */
@@ -152,7 +175,7 @@ static void on_graph(void *argument, const char *name, const bench_csr *from)
     bench_entries_free(&edges);
     dcsr_matrix *matrix = bench_fragmented(t->b, &A, 1, DCSR_FP64, DCSR_POLICY_LAST);
     for (size_t k = 0; k < sizeof products / sizeof *products; k++)
-        search(t->b, t->levels, t->sums, name, matrix, &products[k], hub_of(&A));
+        search(t->b, t->levels, t->sums, name, &A, matrix, &products[k], hub_of(&A));
     dcsr_matrix_destroy(matrix);
     bench_csr_free(&A);
 }
@@ -166,11 +189,12 @@ int main(int argc, char **argv)
                 "Which direction is the fastest at each level of a search, and which is taken?");
     bench_table *levels =
         bench_table_begin(&b, "levels", "milliseconds of a product with the frontier",
-                          "graph product level taken | elements:%.0f push_ms:%.3g pull_ms:%.3g "
-                          "tiles_ms:%.3g of_best:%.2f");
+                          "graph product level taken | elements:%.0f entries:%.0f push_ms:%.3g pull_ms:%.3g "
+                          "tiles_ms:%.3g auto_ms:%.3g of_best:%.2f");
     bench_table *sums = bench_table_begin(
         &b, "choices", "all levels of a search: the best direction of each, the one that is taken",
-        "graph product | levels:%.0f best_ms:%.3g taken_ms:%.3g of_best:%.3f right%:%.0f");
+        "graph product | levels:%.0f best_ms:%.3g taken_ms:%.3g auto_ms:%.3g of_best:%.3f right%:%.0f "
+        "auto_of_best:%.3f");
     tables t = {&b, levels, sums};
     if (b.data) bench_for_files(&b, on_graph, &t);
     for (const char *const *name = BENCH_SIZE(&b, quick, full); !b.data && *name; name++) {
