@@ -205,7 +205,7 @@ static void write_table(const char *name, int matrices, double small_csr)
             to += sprintf(to, "\t%g", k == 0 ? 1 : k > 1 ? 3 : m < matrices / 2 ? small_csr : 0.5);
         for (int k = 0; k < kernels; k++) to += sprintf(to, "\t%g", k == 0 ? 0. : 2.);
         for (int k = 0; k < kernels; k++) to += sprintf(to, "\t-");
-        /* By columns while there are few entries in the vector, else by rows or tiles; of a large matrix not measured. */
+        /* By columns while the vector has few entries, else by rows or tiles; of a large matrix not measured. */
         const bool large = m == matrices - 1;
         for (int p = 0; p < OF_EACH * PRODUCTS && large; p++) to += sprintf(to, "\t-");
         for (int p = 0; p < PRODUCTS && !large; p++) to += sprintf(to, "\t%d", 1 + p % DENSITIES);
