@@ -7,14 +7,14 @@
 #   make CUDA=no                         without it
 #   make CUDA_ARCH=90                    for GPUs of compute capability 9.0; by default for those that are here
 #
-# Sources are found by folder. The variants (plain, asan, tsan, simt, simt-asan, simt-tsan, fuzz, coverage) are the same
-# rules with other flags, each in a folder of its own:
+# Sources are found by folder. The variants (plain, simt, asan, tsan, fuzz, coverage) are the same rules with other
+# flags, each in a folder of its own:
 #
 #   build/obj/        build/libdcsr.a        build/dcsr        build/tests/test_*         plain, with jemalloc and CUDA
 #   build/asan/obj/   build/asan/libdcsr.a   build/asan/dcsr   build/asan/tests/test_*    and so on
 #
 # What is for GPUs is in *.cu (kernels, and what launches them) and *_cuda.c (what is left of it in C). In the plain
-# variant nvcc compiles the kernels, in the simt variants the C++ compiler, for the emulator in tests/simt; the other
+# variant nvcc compiles the kernels, in simt, asan and tsan the C++ compiler, for the emulator in tests/simt; the other
 # variants have none.
 
 ifeq ($(origin CC),default)
@@ -72,6 +72,8 @@ SUITES  := $(filter-out test_simt $(DEVICE_SUITES),$(notdir $(basename $(SUITE_F
 # Criterion's own runner does not start under ThreadSanitizer and does not see leaks; this one stands in for it.
 RUNNER  := tests/support/sanitizer_main.c
 SUPPORT := $(filter-out $(RUNNER) $(SUITE_FILES),$(wildcard tests/support/*.c tests/ops/*.c))
+# Where there is an emulator these take its devices, whatever they are told.
+DEVICES_SUITES := $(filter test_multi%,$(SUITES))
 # The suites in which threads meet.
 THREADED := $(filter test_threads test_model test_ticket test_view test_matrix test_closing test_failure test_limits \
               test_clone test_clone_model \
@@ -101,7 +103,7 @@ endif
 # Targets that set up the machine first install what they need; a plain `make` installs nothing.
 goal = $(filter $(1),$(MAKECMDGOALS))
 DEPS :=
-ifneq ($(call goal,bench benches plain bundle test-peers),)
+ifneq ($(call goal,bench benches plain syntax bundle test-peers),)
 DEPS := $(BUILD)/.deps-bench
 else ifneq ($(call goal,test test-% tests torture lint format coverage sanitize-gpu),)
 DEPS := $(BUILD)/.deps-test
@@ -112,8 +114,9 @@ endif
 # The objects of sources; a kernel's keeps its .cu, as a C file may have the same name otherwise.
 objects = $(patsubst %,$(1)/obj/%.o,$(basename $(filter-out %.cu,$(2))) $(filter %.cu,$(2)))
 
-.PHONY: all objects plain help test test-peers test-sanitizers test-unit test-asan test-tsan test-simt test-simt-asan \
-        test-simt-tsan test-fuzz tests torture lint format coverage bench benches demo deps install clean always
+.PHONY: all objects plain syntax help test test-peers test-sanitizers test-unit test-asan test-tsan test-simt \
+        test-simt-asan test-simt-tsan test-fuzz tests torture lint format coverage bench benches demo deps install \
+        clean always
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -122,6 +125,13 @@ all: $(BUILD)/libdcsr.a $(BUILD)/libdcsr.so $(BUILD)/dcsr ## the library, static
 objects: $(call objects,$(BUILD),$(LIBRARY) $(CLI)) ## what these consist of, compiled and not linked
 
 plain: all $(SUITES:%=$(BUILD)/tests/%) $(TOOLS:%.c=$(BUILD)/%) benches ## and what else there is to compile
+
+# C alone: the few files in C++ are peers'.
+C_SOURCES = $(filter-out bench/mpi/%,$(filter %.c,$(LIBRARY) $(CLI) $(TOOLS) $(BENCHES) $(PEERS) $(SUPPORT) \
+                $(SUITE_FILES)))
+syntax: | $(DEPS) ## whether CC accepts all sources in C: nothing is made
+	@printf '%s\n' $(C_SOURCES) | xargs -P $$(tools/jobs.sh) -n 16 $(CC) $(C_FLAGS) $(filter-out -M%,$(BASE)) \
+	    $(CFLAGS) $(PEER_FLAGS) -fsyntax-only
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile tools/gpu.mk | \
@@ -200,8 +210,9 @@ $(1)/tests/differential: $(call objects,$(1),$(wildcard tests/peers/*.c)) $(1)/l
 -include $(shell find $(1)/obj -name '*.d' 2>/dev/null)
 endef
 # Lines are all that a report wants of -g, and the rest takes a fifth of the time. ASAN with the instructions of ARCH,
-# so that kernels for them are looked at too.
-ASAN := -O1 -g1 $(MARCH) -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+# so that kernels for them are looked at too; what null and object-size would find is found by the address.
+ASAN := -O1 -g1 $(MARCH) -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize=null,object-size \
+            -fno-sanitize-recover=all
 TSAN := -O1 -g1 -fno-omit-frame-pointer -fsanitize=thread
 SIMT := -O2 -g1
 FUZZ := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
@@ -219,11 +230,9 @@ $(call suite,test_cli_tune): | $(NVML)
 
 runner = $(call objects,$(BUILD)/$(1),$(RUNNER))
 $(eval $(call variant,$(BUILD),$(CC),$(PLAIN),$(JEMALLOC),,$(DEVICE)))
-$(eval $(call variant,$(BUILD)/asan,$(CC),$(ASAN),,$(call runner,asan)))
-$(eval $(call variant,$(BUILD)/tsan,$(CLANG),$(TSAN),,$(call runner,tsan)))
 $(eval $(call variant,$(BUILD)/simt,$(CC),$(SIMT),,,simt))
-$(eval $(call variant,$(BUILD)/simt-asan,$(CC),$(ASAN),,$(call runner,simt-asan),simt))
-$(eval $(call variant,$(BUILD)/simt-tsan,$(CLANG),$(TSAN),,$(call runner,simt-tsan),simt))
+$(eval $(call variant,$(BUILD)/asan,$(CC),$(ASAN),,$(call runner,asan),simt))
+$(eval $(call variant,$(BUILD)/tsan,$(CLANG),$(TSAN),,$(call runner,tsan),simt))
 $(eval $(call variant,$(BUILD)/fuzz,$(CLANG),$(FUZZ),,,,dcsr/%))
 $(eval $(call variant,$(BUILD)/coverage,gcc,$(COVERAGE),,$(call runner,coverage)))
 
@@ -255,29 +264,32 @@ $(BUILD)/tests/test_install: tests/install/test_install.sh tools/install.sh dcsr
 	@printf '#!/bin/sh\nCC="%s" CXX="%s" exec tests/install/test_install.sh %s /opt/dcsr\n' \
 	    '$(CC)' '$(call cxx,$(CC))' '$(INSTALLED)' >$@ && chmod +x $@
 
+# What runs where: unit on the plain variant; asan and tsan on the cpu, simt, simt-asan and simt-tsan on the emulator.
 suites = $(2:%=$(BUILD)/$(1)/tests/%)
 unit_TESTS      := $(SUITES:%=$(BUILD)/tests/%) $(BUILD)/tests/test_install
-asan_TESTS      := $(call suites,asan,$(SUITES))
-tsan_TESTS      := $(call suites,tsan,$(filter $(SUITES),$(THREADED)))
+asan_TESTS      := $(call suites,asan,$(filter-out $(DEVICES_SUITES),$(SUITES)))
+tsan_TESTS      := $(call suites,tsan,$(filter-out $(DEVICES_SUITES),$(filter $(SUITES),$(THREADED))))
 simt_TESTS      := $(call suites,simt,$(SIMT_SUITES))
 # Under a sanitizer the emulator takes ten times as long and more: the suites that reach every kernel, and those in
 # which threads meet there.
-simt-asan_TESTS := $(call suites,simt-asan,$(filter %_device test_mapping test_prim test_insert_growth \
+simt-asan_TESTS := $(call suites,asan,$(filter %_device test_mapping test_prim test_insert_growth \
                      test_matrix test_view test_ticket test_threads test_limits test_closing test_defragment \
-                     test_model test_multi_products test_multi_traverse test_simt,$(SIMT_SUITES)))
-simt-tsan_TESTS := $(call suites,simt-tsan,$(filter test_device test_mapping test_prim test_insert_device \
+                     test_model test_held $(DEVICES_SUITES) test_simt,$(SIMT_SUITES)))
+simt-tsan_TESTS := $(call suites,tsan,$(filter test_device test_mapping test_prim test_insert_device \
                      test_merge_device test_memory_device test_peers_device test_spmv_pieces_device \
                      test_stage_device test_vector_moves_device test_threads test_ticket \
-                     test_view test_model test_multi_products test_multi_traverse test_simt,$(SIMT_SUITES)))
+                     test_view test_model test_held $(filter $(THREADED),$(DEVICES_SUITES)) test_simt,$(SIMT_SUITES)))
 fuzz_TESTS      := $(FUZZERS:%=$(BUILD)/fuzz/%)
-KINDS     := unit asan tsan simt simt-asan simt-tsan fuzz
-ALL_TESTS := $(foreach kind,$(KINDS),$($(kind)_TESTS))
+KINDS     := unit simt fuzz asan simt-asan tsan simt-tsan
+SANITIZED := asan simt-asan tsan simt-tsan
 RUN_TESTS := FUZZ_SECONDS=$(FUZZ_SECONDS) SIMT_SEEDS=$(SIMT_SEEDS) CLANG=$(CLANG) tools/test.sh
 
-SANITIZED := asan tsan simt-asan simt-tsan
-of_kinds  = $(foreach kind,$(1),$($(kind)_TESTS))
-test: $(call of_kinds,$(filter-out $(SANITIZED),$(KINDS))) all ## test-unit, test-simt and test-fuzz
-test-sanitizers: $(call of_kinds,$(SANITIZED)) ## test-asan, test-tsan, test-simt-asan and test-simt-tsan
+test_KINDS            := $(filter-out $(SANITIZED),$(KINDS))
+test-sanitizers_KINDS := $(SANITIZED)
+programs = $(foreach kind,$(1),$($(kind)_TESTS))
+runs     = $(foreach kind,$(1),$(if $(filter asan tsan,$(kind)),$($(kind)_TESTS:%=cpu:%),$($(kind)_TESTS)))
+test: $(call programs,$(test_KINDS)) all ## test-unit, test-simt and test-fuzz
+test-sanitizers: $(call programs,$(SANITIZED)) ## test-asan, test-tsan, test-simt-asan and test-simt-tsan
 test-unit: $(unit_TESTS) ## the suites, plain
 test-simt: $(simt_TESTS) ## the suites on the emulator of a GPU, some of them with SIMT_SEEDS schedules
 test-fuzz: $(fuzz_TESTS) ## the fuzzers, FUZZ_SECONDS in all
@@ -286,9 +298,9 @@ test-tsan: $(tsan_TESTS) ## the suites in which threads meet, under ThreadSaniti
 test-simt-asan: $(simt-asan_TESTS) ## the suites on the emulator, under AddressSanitizer and UndefinedBehaviorSanitizer
 test-simt-tsan: $(simt-tsan_TESTS) ## the suites in which threads meet, on the emulator under ThreadSanitizer
 test test-sanitizers $(KINDS:%=test-%):
-	@$(RUN_TESTS) $(filter-out all,$^)
+	@$(RUN_TESTS) $(call runs,$(or $($@_KINDS),$(@:test-%=%)))
 
-tests: $(ALL_TESTS)
+tests: $(call programs,$(KINDS))
 
 PEER_SESSIONS ?= 2000
 PEER_SEED     ?= 1

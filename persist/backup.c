@@ -33,7 +33,7 @@ dcsr_status dcsr_store_backup(dcsr_store *store, const char *path, dcsr_store_pr
                               dcsr_store_copied *copied)
 {
     dcsr_store_copied unasked;
-    bool ours;
+    bool ours = false;
     DCSR_TRY(dcsr_i_store_check("dcsr_store_backup", store, false));
     if (!path || !*path)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_backup: path is %s",

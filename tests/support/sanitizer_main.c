@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -100,9 +101,15 @@ static struct criterion_suite *find_suite(const char *name)
     return NULL;
 }
 
-/* The test in a process of its own; returns its status as waitpid() does. */
-static int run(struct criterion_test *which)
+static double seconds(struct timeval time)
 {
+    return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
+}
+
+/* The test in a process of its own; returns its status as waitpid() does, and the processor's time that it took. */
+static int run(struct criterion_test *which, double *took)
+{
+    struct rusage used = {0};
     fflush(NULL);
     pid_t process = fork();
     if (process < 0) return -1;
@@ -116,7 +123,9 @@ static int run(struct criterion_test *which)
         exit(0); /* through the sanitizers, which may make it another status */
     }
     int status;
-    return waitpid(process, &status, 0) == process ? status : -1;
+    if (wait4(process, &status, 0, &used) != process) status = -1;
+    *took = seconds(used.ru_utime) + seconds(used.ru_stime);
+    return status;
 }
 
 int main(int argc, char **argv)
@@ -126,14 +135,15 @@ int main(int argc, char **argv)
         char name[256];
         snprintf(name, sizeof name, "%s::%s", (*t)->category, (*t)->name);
         if ((*t)->data->disabled || (argc > 1 && !strstr(name, argv[1]))) continue;
-        int status = run(*t);
+        double took = 0;
+        int status = run(*t, &took);
         int signal = status != -1 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
         int code = status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : 0;
         if (status != -1 && !signal && code == SKIPPED) {
             printf("[SKIP] %s\n", name);
         } else if (status != -1 && signal == (*t)->data->signal && code == (*t)->data->exit_code) {
             passed++;
-            printf("[PASS] %s\n", name);
+            printf("[PASS] %s: (%.2fs)\n", name, took);
         } else if (signal) {
             failures++;
             crashed++;
