@@ -7,7 +7,8 @@
  *      few       prepare_few: one block of threads                as many
  *      very few  apply_very_few: one block of threads, mostly in shared memory
  *
- * In place root and pages stay what they are, and finish_rows is a launch of its own.
+ * In place the root stays what it is. What has been planned says all that is to be known of rows, so that pages may
+ * change while rows move.
  *
  * A launch takes some 2.5 microseconds, of the host and of a kernel that has next to nothing to do; what a kernel
  * writes and then reads takes half a microsecond, and in shared memory next to nothing. All steps are loops over what
@@ -145,16 +146,8 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS write_all(dcsr_i_cuda_batch b)
         move_rows(b);
         write_entries(b);
         change_in_place(b);
-        if (!b.in_place) finish_rows(b);
+        finish_rows(b);
     }
-    if (!b.in_place) tell_end(b);
-}
-
-/* In place pages are read until all rows have moved. */
-static __global__ void finish(dcsr_i_cuda_batch b)
-{
-    dcsr_i_cuda_await();
-    if (fits(b)) finish_rows(b);
     tell_end(b);
 }
 
@@ -172,16 +165,16 @@ dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_b
         DCSR_TRY(dcsr_i_cuda_scan_u64(stream, batch->moves.offsets, batch->moves.offsets, room->moving));
     const uint64_t tails = room->tails ? room->moving * 32 / (uint64_t)of_page + 1 : 0;
     dcsr_i_cuda_chain_blocks(stream, copy, most_of(1, most_of(room->pages, tails)), of_page, 0, *batch);
-    /* A row that moves takes more places than it has entries. Few of these, or that close up, are spread over all of
-     * the device, as each takes a chain of reads. */
+    /* A row that moves takes more places than it has entries. Few of these are spread over all of the device, as each
+     * takes a chain of reads; and those that close up over as many blocks as have a group of lanes for each. */
     enum { LEAST_BLOCKS = 512 };
     const unsigned threads = dcsr_i_cuda_walk_threads();
-    const uint64_t walk = room->moving ? dcsr_i_cuda_walk_blocks(room->places, room->moving) : 0;
-    const bool spread = room->moving || (batch->in_place && batch->mark);
-    const uint64_t least = spread ? LEAST_BLOCKS : 0, entries = batch->most / threads + 1;
-    dcsr_i_cuda_chain_blocks(stream, write_all, most_of(least, most_of(walk, entries)), (int)threads,
-                             threads / 32 * sizeof(dcsr_i_cuda_tile), *batch);
-    if (batch->in_place) dcsr_i_cuda_chain(stream, finish, batch->most_rows, *batch);
+    const uint64_t walk = room->moving ? dcsr_i_cuda_walk_blocks(room->places, room->moving) : 0,
+                   closing =
+                       batch->in_place && batch->mark ? batch->most_rows * CLOSING_LANES / threads + 1 : 0;
+    const uint64_t least = room->moving || closing ? LEAST_BLOCKS : 0, entries = batch->most / threads + 1;
+    dcsr_i_cuda_chain_blocks(stream, write_all, most_of(most_of(least, closing), most_of(walk, entries)),
+                             (int)threads, threads / 32 * sizeof(dcsr_i_cuda_tile), *batch);
     return DCSR_OK;
 }
 
@@ -309,6 +302,7 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS apply_very_few(dcsr_i_cuda_batch b,
     SIMT_SHARED(uint64_t, words, N);
     SIMT_SHARED(uint32_t, heads, N + 1);
     SIMT_SHARED(uint32_t, counted, N + 1);
+    SIMT_SHARED(uint32_t, positions, N);
     SIMT_SHARED(uint64_t, before, 4);
     SIMT_SHARED(uint32_t, first, N + 1);
     SIMT_SHARED(dcsr_i_cuda_growth, growth, N);
@@ -329,6 +323,7 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS apply_very_few(dcsr_i_cuda_batch b,
     b.words = given.values ? words : nullptr;
     b.heads = {heads, before};
     b.counted = {counted, before + 2};
+    b.positions = b.in_place ? positions : nullptr;
     b.first = first;
     b.growth = growth;
     b.places = places;

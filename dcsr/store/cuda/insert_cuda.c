@@ -54,7 +54,8 @@ static dcsr_status make_room(dcsr_i_cuda_insertion *b)
     enum { ARRAYS = 20 };
     const size_t word = sizeof(uint64_t), words = b->operation->batch.value_size ? 2 : 1;
     const bool copied = b->operation->joined || b->operation->batch.arrival.rows;
-    const size_t of_entry = 2 * word + word * words * (copied ? 2 : 1);
+    const size_t of_entry =
+        2 * word + word * words * (copied ? 2 : 1) + (b->device.in_place ? sizeof *b->device.positions : 0);
     const size_t of_row = sizeof(dcsr_i_cuda_growth) + word + 3 * sizeof(uint32_t);
     const size_t bytes = dcsr_i_cuda_report_size(b->device.most_pages) + b->device.most * of_entry +
                          b->device.most_rows * of_row +
@@ -224,6 +225,9 @@ static dcsr_status take_arrays(dcsr_i_cuda_insertion *b)
     device->places = dcsr_i_cuda_insertion_take(b, device->most_rows, sizeof *device->places);
     device->offsets = dcsr_i_cuda_insertion_take(b, device->most_rows + 1, sizeof *device->offsets);
     device->moving = dcsr_i_cuda_insertion_take(b, device->most_rows, sizeof *device->moving);
+    if (device->in_place)
+        device->positions = dcsr_i_cuda_insertion_take(b, device->most, sizeof *device->positions);
+    if (device->in_place && !device->positions) return DCSR_ERROR_OUT_OF_MEMORY;
     return device->first && device->growth && device->places && device->offsets && device->moving
                ? DCSR_OK
                : DCSR_ERROR_OUT_OF_MEMORY;
@@ -305,7 +309,7 @@ static dcsr_status launch(dcsr_i_cuda_insertion *b)
     dcsr_i_cuda_batch *device = &b->device;
     const dcsr_i_table *next = b->build.table; /* NULL: in place */
     device->slots = b->build.slots;
-    device->root = next ? next->root->device : NULL;
+    device->root = (next ? next : b->base)->root->device;
     device->root_pages = next ? next->root->pages : 0;
     device->told = b->told;
     device->told->complete = 0;

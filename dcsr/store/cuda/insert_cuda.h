@@ -103,8 +103,8 @@ static inline DCSR_CUDA_BOTH_SIDES bool dcsr_i_cuda_fits(const dcsr_i_cuda_room_
 
 /* The rows that move: a list for a walk (gather_cuda.h). */
 typedef struct dcsr_i_cuda_moves {
-    uint32_t *list;    /* their numbers */
-    uint64_t *to;      /* where each goes, behind `begin` */
+    uint32_t *list;    /* their numbers; merging: NULL */
+    uint64_t *to;      /* where each goes, behind `begin`; merging: where it is */
     uint64_t *offsets; /* of their entries, if they stood one behind the other; and the end */
     uint32_t *freed;   /* places that they leave, by block of the arena */
     uint64_t blocks;   /* of these */
@@ -147,6 +147,7 @@ typedef struct dcsr_i_cuda_batch {
     dcsr_i_cuda_counters heads; /* which row and page an entry is in (insert.cuh) */
     dcsr_i_cuda_counters
         counted; /* merging: entries that rows get, or those found that they lose; values that change */
+    uint32_t *positions; /* in place: of those found, where in their rows they are */
     dcsr_i_cuda_counts *counts;
     dcsr_i_cuda_plan *plan;
     dcsr_i_cuda_verdict *found;   /* NULL: the entries have been checked */
@@ -166,7 +167,7 @@ typedef struct dcsr_i_cuda_batch {
     uint64_t begin;                  /* of the new places */
     const uint32_t *slots;           /* for row pages, room.pages of them, and then for segment pages */
     dcsr_i_cuda_page_change *copied; /* of each page */
-    uint32_t *root;                  /* of the version that is made */
+    uint32_t *root;                  /* of the version that is made; in place: that which there is */
     uint64_t root_pages;
     dcsr_i_cuda_moves moves;
     dcsr_i_cuda_report *told;

@@ -78,10 +78,10 @@ static dcsr_status take_moves(dcsr_i_cuda_insertion *b)
     if (!moving || b->very_few) return DCSR_OK;
     const size_t of_row = sizeof(dcsr_i_cuda_mover) + 3 * sizeof(uint64_t), of_tail = sizeof(uint32_t);
     DCSR_TRY(dcsr_i_cuda_scratch_expect(&b->scratch, moving * of_row + device->room.tails * of_tail, 5));
-    moves->list = dcsr_i_cuda_insertion_take(b, moving, sizeof *moves->list);
+    moves->list = b->merges ? NULL : dcsr_i_cuda_insertion_take(b, moving, sizeof *moves->list);
     moves->to = dcsr_i_cuda_insertion_take(b, moving, sizeof *moves->to);
     moves->offsets = dcsr_i_cuda_insertion_take(b, moving + 1, sizeof *moves->offsets);
-    if (!moves->list || !moves->to || !moves->offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if ((!moves->list && !b->merges) || !moves->to || !moves->offsets) return DCSR_ERROR_OUT_OF_MEMORY;
     if (b->merges) {
         device->tails = dcsr_i_cuda_insertion_take(b, device->room.tails, sizeof *device->tails);
         device->movers = dcsr_i_cuda_insertion_take(b, moving, sizeof *device->movers);

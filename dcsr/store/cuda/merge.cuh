@@ -62,6 +62,7 @@ DCSR_CUDA_INLINE uint32_t find(const dcsr_i_cuda_row_page *page, uint32_t r, con
  * one whose value changes what is stored. */
 static constexpr uint64_t COUNTS = 1, CHANGES = (uint64_t)1 << 32;
 
+/* Notes where it is. */
 DCSR_CUDA_INLINE uint64_t look_for(const dcsr_i_cuda_batch &b, uint64_t i)
 {
     if (i && b.keys[i] == b.keys[i - 1]) return 0; /* of a pattern, which is not combined before */
@@ -75,6 +76,7 @@ DCSR_CUDA_INLINE uint64_t look_for(const dcsr_i_cuda_batch &b, uint64_t i)
     const uint64_t begin = dcsr_i_segment_begin(b.segment_page[slot].of[r]);
     const uint32_t at = find(page, r, b.rows.columns + begin, column_of(b, i));
     if (at == page->length[r]) return absent;
+    if (b.positions) b.positions[i] = at;
     if (b.mark) return COUNTS;
     if (!b.words || b.policy == DCSR_POLICY_ANY) return 0;
     const uint64_t is = dcsr_i_cuda_load_word(b.rows.values, b.rows.value_size, begin + at);
@@ -172,11 +174,8 @@ DCSR_CUDA_INLINE void change_values(const dcsr_i_cuda_batch &b)
         if (dcsr_i_cuda_is_counted(b, i)) continue;
         const dcsr_i_cuda_growth &grows = b.growth[dcsr_i_cuda_row_index(b, i)];
         if (!grows.in_place) continue;
-        const uint64_t row = b.keys[i] >> b.column_bits;
-        const uint64_t at =
-            grows.begin + find(dcsr_i_cuda_page_of(b.rows, row), row & (DCSR_CUDA_PAGE_ROWS - 1),
-                               b.rows.columns + grows.begin, column_of(b, i));
-        const uint64_t is = dcsr_i_cuda_load_word(b.rows.values, b.rows.value_size, at);
+        const uint64_t at = grows.begin + b.positions[i],
+                       is = dcsr_i_cuda_load_word(b.rows.values, b.rows.value_size, at);
         dcsr_i_cuda_store_word(
             b.rows.values, b.rows.value_size, at,
             dcsr_i_cuda_combine_words(static_cast<int>(b.rows.type), b.policy, is, b.words[i]));
@@ -195,11 +194,59 @@ DCSR_CUDA_INLINE bool has_column(const dcsr_i_cuda_batch &b, uint32_t first, uin
     return column_of(b, first) == column;
 }
 
+/* How much of a row stays where it is: all before the first of the entries that it loses, which are among n of the
+ * batch's; by LANES lanes of a warp, all of which must call. */
+template <unsigned LANES>
+DCSR_CUDA_INLINE uint32_t first_lost(const dcsr_i_cuda_batch &b, uint32_t first, uint32_t n, uint32_t length)
+{
+    uint32_t position = length;
+    for (uint32_t i = first + dcsr_i_cuda_lane() % LANES; i < first + n; i += LANES)
+        if (dcsr_i_cuda_is_counted(b, i) && b.positions[i] < position) position = b.positions[i];
+    for (unsigned distance = LANES / 2; distance; distance /= 2) {
+        const uint32_t other = __shfl_xor_sync(DCSR_CUDA_ALL_LANES, position, distance);
+        if (other < position) position = other;
+    }
+    return position;
+}
+
+/* The page that has a row in the version that is made. */
+DCSR_CUDA_INLINE dcsr_i_cuda_row_page *page_to_finish(const dcsr_i_cuda_batch &b, uint64_t row)
+{
+    return &b.row_page[b.root[row >> DCSR_CUDA_PAGE_SHIFT]];
+}
+
+/* Some entries of a row that follow one another, of which each lane has some. */
+struct part_of_row {
+    enum { ITEMS = DCSR_CUDA_WALK_ITEMS / 2 };
+    uint32_t column[ITEMS];
+    uint64_t word[ITEMS];
+};
+
+/* Reads what LANES lanes can have of the row at `begin`, from position `first` on. Then all lanes of the warp have done
+ * so, and some may write there. */
+template <unsigned LANES>
+DCSR_CUDA_INLINE part_of_row read_part(const dcsr_i_cuda_batch &b, uint64_t begin, uint32_t first,
+                                       uint32_t length)
+{
+    part_of_row part;
+#pragma unroll
+    for (unsigned k = 0; k < part_of_row::ITEMS; k++) {
+        const uint32_t p = first + k * LANES;
+        part.column[k] = p < length ? b.rows.columns[begin + p] : 0;
+        part.word[k] = p < length && b.rows.values
+                           ? dcsr_i_cuda_load_word(b.rows.values, b.rows.value_size, begin + p)
+                           : 0;
+    }
+    __syncwarp();
+    return part;
+}
+
 /* A row that loses entries closes up, by LANES lanes of a warp; each of these groups has a row, or none. They read a
- * part of it, and write what stays of that behind what has stayed before, which is no further than they have read. */
+ * part of what is behind the first gap, and write what stays of that behind what has stayed before, which is no further
+ * than they have read. Mostly each row of a warp loses one entry, and all behind it moves up by one. */
 template <unsigned LANES> DCSR_CUDA_INLINE void close_row(const dcsr_i_cuda_batch &b, uint64_t j, bool closes)
 {
-    enum { ITEMS = DCSR_CUDA_WALK_ITEMS, PART = LANES * ITEMS };
+    enum { ITEMS = part_of_row::ITEMS, PART = LANES * ITEMS };
     const unsigned own = dcsr_i_cuda_lane() % LANES, shift = dcsr_i_cuda_lane() - own;
     const auto vote = [&](bool stays) {
         return __ballot_sync(DCSR_CUDA_ALL_LANES, stays) >> shift & (0xffffffffu >> (32 - LANES));
@@ -207,40 +254,42 @@ template <unsigned LANES> DCSR_CUDA_INLINE void close_row(const dcsr_i_cuda_batc
     const uint64_t begin = closes ? b.growth[j].begin : 0;
     const uint32_t length = closes ? b.growth[j].length : 0, was_ordered = closes ? b.growth[j].ordered : 0,
                    first = closes ? b.first[j] : 0, n = closes ? b.first[j + 1] - first : 0;
-    uint32_t kept = 0, ordered = 0;
-    for (uint32_t part = 0; __any_sync(DCSR_CUDA_ALL_LANES, part < length); part += PART) {
-        uint32_t column[ITEMS];
-        uint64_t word[ITEMS];
+    uint32_t kept = first_lost<LANES>(b, first, n, length), ordered = kept < was_ordered ? kept : was_ordered,
+             p = kept + 1 + own;
+    if (__all_sync(DCSR_CUDA_ALL_LANES, n <= 1)) {
+        for (; __any_sync(DCSR_CUDA_ALL_LANES, p - own < length); p += PART) {
+            const part_of_row part = read_part<LANES>(b, begin, p, length);
 #pragma unroll
-        for (unsigned k = 0; k < ITEMS; k++) {
-            const uint32_t p = part + k * LANES + own;
-            column[k] = p < length ? b.rows.columns[begin + p] : 0;
-            word[k] = p < length && b.rows.values
-                          ? dcsr_i_cuda_load_word(b.rows.values, b.rows.value_size, begin + p)
-                          : 0;
+            for (unsigned k = 0; k < ITEMS; k++)
+                if (p + k * LANES < length) write(b, begin + p + k * LANES - 1, part.column[k], part.word[k]);
         }
-        __syncwarp(); /* all have read what some are going to write */
+        ordered = was_ordered - (kept < was_ordered);
+    }
+    for (; __any_sync(DCSR_CUDA_ALL_LANES, p - own < length); p += PART) {
+        const part_of_row part = read_part<LANES>(b, begin, p, length);
 #pragma unroll
         for (unsigned k = 0; k < ITEMS; k++) {
-            const uint32_t p = part + k * LANES + own;
-            const bool stays = p < length && !has_column(b, first, n, column[k]);
+            const uint32_t position = p + k * LANES;
+            const bool stays = position < length && (n == 1 || !has_column(b, first, n, part.column[k]));
             const uint32_t bits = vote(stays),
                            at = kept + static_cast<uint32_t>(__popc(bits & ((1u << own) - 1)));
-            if (stays && at != p) write(b, begin + at, column[k], word[k]);
+            if (stays) write(b, begin + at, part.column[k], part.word[k]);
             kept += static_cast<uint32_t>(__popc(bits));
-            ordered += static_cast<uint32_t>(__popc(vote(stays && p < was_ordered)));
+            ordered += static_cast<uint32_t>(__popc(vote(stays && position < was_ordered)));
         }
     }
     if (!closes || own) return;
     const uint64_t row = b.keys[first] >> b.column_bits;
-    b.row_page[b.rows.root[row >> DCSR_CUDA_PAGE_SHIFT]].ordered[row & (DCSR_CUDA_PAGE_ROWS - 1)] = ordered;
+    page_to_finish(b, row)->ordered[row & (DCSR_CUDA_PAGE_ROWS - 1)] = ordered;
 }
+
+enum { CLOSING_LANES = 8 };
 
 /* Short rows by a few lanes, each warp those that follow one another; long ones by a warp, and dealt out one by one, as
  * they are mostly neighbours. */
 DCSR_CUDA_INLINE void close_up(const dcsr_i_cuda_batch &b)
 {
-    enum { LANES = 8, ROWS = 32 / LANES, SHORT = 2 * LANES * DCSR_CUDA_WALK_ITEMS };
+    enum { LANES = CLOSING_LANES, ROWS = 32 / LANES, SHORT = 4 * LANES * part_of_row::ITEMS };
     const uint64_t rows = b.counts->rows, warps = dcsr_i_cuda_warp_step();
     for (uint64_t j = dcsr_i_cuda_first_warp() * ROWS; j < rows; j += warps * ROWS) {
         const uint64_t here = j + dcsr_i_cuda_lane() / LANES;

@@ -366,8 +366,8 @@ DCSR_CUDA_INLINE void list_moves(const dcsr_i_cuda_batch &b)
                                     dcsr_i_segment_begin(b.segment_page[page->segment[k]].of[r]),
                                     dcsr_i_cuda_capacity_of(b.segment_page, page, r, k));
         }
-        moves.list[m] = row;
-        moves.to[m] = b.offsets[j];
+        if (!b.merges) moves.list[m] = row;
+        moves.to[m] = b.merges ? grows.begin : b.offsets[j];
         moves.offsets[m] = claims ? (claimed & entry_mask) + before : grows.length;
         if (claims && m + 1 == moving) moves.offsets[moving] = moves.offsets[m] + grows.length;
         if (!b.merges) continue;

@@ -35,11 +35,18 @@ struct moving_entry {
 };
 } // namespace
 
-/* The entries of rows that move, merged with the batch's or in front of them; launched as a walk. */
+/* The entries of rows that move, merged with the batch's or in front of them; launched as a walk. Rows that are merged
+ * are in one piece, of which it is known where it begins: they are walked like those of a CSR, as their pages may have
+ * been changed already. */
 DCSR_CUDA_INLINE void move_rows(const dcsr_i_cuda_batch &b)
 {
-    const dcsr_i_cuda_walk walk = {b.rows, b.moves.list, b.plan->moving, b.moves.offsets};
+    dcsr_i_cuda_walk walk = {b.rows, b.moves.list, b.plan->moving, b.moves.offsets};
     if (!walk.count) return;
+    if (b.merges) {
+        walk.rows.root = nullptr;
+        walk.rows.offsets = b.moves.to;
+        walk.list = nullptr;
+    }
     dcsr_i_cuda_for_entries(
         walk,
         [&](const dcsr_i_cuda_entry &, const dcsr_i_cuda_source &source) {
@@ -63,14 +70,6 @@ DCSR_CUDA_INLINE void set_mark(uint32_t *mask, uint32_t r)
     atomicOr(&mask[r / 32], 1u << (r & 31));
 }
 
-/* The page of the next version that has the row of an entry. */
-DCSR_CUDA_INLINE dcsr_i_cuda_row_page *page_to_finish(const dcsr_i_cuda_batch &b, uint32_t i)
-{
-    const uint32_t slot = b.in_place ? b.rows.root[b.keys[i] >> b.column_bits >> DCSR_CUDA_PAGE_SHIFT]
-                                     : b.copied[(dcsr_i_cuda_head(b, i) >> 32) - 1].fresh;
-    return &b.row_page[slot];
-}
-
 DCSR_CUDA_INLINE void finish_rows(const dcsr_i_cuda_batch &b)
 {
     const uint32_t rows = b.counts->rows;
@@ -78,8 +77,9 @@ DCSR_CUDA_INLINE void finish_rows(const dcsr_i_cuda_batch &b)
         const dcsr_i_cuda_growth &grows = b.growth[j];
         if (grows.skipped) continue;
         const uint32_t first = b.first[j], end = b.first[j + 1];
-        uint32_t r = static_cast<uint32_t>(b.keys[first] >> b.column_bits) & (DCSR_CUDA_PAGE_ROWS - 1);
-        dcsr_i_cuda_row_page *page = page_to_finish(b, first);
+        const uint64_t row = b.keys[first] >> b.column_bits;
+        uint32_t r = static_cast<uint32_t>(row) & (DCSR_CUDA_PAGE_ROWS - 1);
+        dcsr_i_cuda_row_page *page = page_to_finish(b, row);
         if (grows.moves) {
             /* A row that is merged has one segment. */
             for (int k = 0; k < (b.merges ? 1 : b.rows.segments_per_row); k++)
