@@ -13,7 +13,7 @@
  *
  * The host keeps a copy of each root, the version each slot was made for, and the lists of free slots; so
  * sharing, publishing and giving back are the same code as on the cpu (version.c). A batch copies the row
- * pages it touches, unless nobody holds a version and it changes them (insert_cuda.c); segment pages are
+ * pages it touches, unless no version that is held sees them and it changes them (insert_cuda.c); segment pages are
  * shared between versions and appended to in place, and copied when a row of theirs moves: a version never
  * looks at an entry of a segment page that its length of that row does not reach.
  *
@@ -49,6 +49,10 @@ typedef struct dcsr_i_cuda_row_page {
     uint32_t tombstones[DCSR_CUDA_MASK_WORDS];
     uint32_t segment[DCSR_MAX_SEGMENTS]; /* slots of segment pages; NONE where no row of the page has got that
                                             far */
+    /* No version up to this one sees the page or its first segment page, nor the entries of the rows in `own`, as
+     * masks: where no later one is held these may be changed where they are. */
+    uint64_t unseen;
+    uint32_t own[DCSR_CUDA_MASK_WORDS];
 } dcsr_i_cuda_row_page;
 
 typedef struct dcsr_i_cuda_segment_page {
@@ -78,6 +82,7 @@ typedef struct dcsr_i_cuda_page_need {
     uint32_t levels; /* bit k: segment page k is needed, new and empty where the page has none */
     uint32_t moves;  /* bit k: rows leave segment k, so that segment page k must be copied if there is one */
     uint32_t slots;  /* once they are given out: the first of those for its own segment pages */
+    uint32_t slot;   /* and that for itself */
 } dcsr_i_cuda_page_need;
 
 /* The levels on which the page gets a segment page of its own, as bits, if it has some on the levels `there`. */

@@ -516,15 +516,17 @@ void dcsr_i_retire_extents(dcsr_i_limbo *limbo, const dcsr_i_extent *extents, ui
 void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo);
 
 /* In the matrix's turn, for a batch that changes what the current version shows, which is allowed where nobody holds
- * any version nor tiles are kept. Whether that is likely, and fair to readers; then claiming makes sure of it until the
- * change is published, which makes the version the next one, or the claim is given up: who asks for a version meanwhile
- * waits. False: it is not allowed. leave: it is not worth trying for the next batches. */
-bool dcsr_i_may_claim_version(dcsr_matrix *matrix);
-bool dcsr_i_claim_version(dcsr_matrix *matrix);
+ * that, nor tiles are kept; what a version that is held sees, too, has to stay. Whether that is likely, and fair to
+ * readers, and which is the latest version that is held, 0: none is; then claiming makes sure that none after that is
+ * until the change is published, which makes the version the next one, or the claim is given up: who asks for a version
+ * meanwhile waits, and so does who lets one go. False: it is not allowed. leave: it is not worth trying for the next
+ * batches. What is published may leave retired objects, limbo may be NULL. */
+bool dcsr_i_may_claim_version(dcsr_matrix *matrix, uint64_t *seen);
+bool dcsr_i_claim_version(dcsr_matrix *matrix, uint64_t seen);
 /* The same for so short a time that whoever has to wait need not be counted. */
-bool dcsr_i_claim_briefly(dcsr_matrix *matrix);
+bool dcsr_i_claim_briefly(dcsr_matrix *matrix, uint64_t seen);
 void dcsr_i_unclaim_version(dcsr_matrix *matrix);
-void dcsr_i_publish_claimed(dcsr_matrix *matrix);
+void dcsr_i_publish_claimed(dcsr_matrix *matrix, dcsr_i_limbo *limbo);
 void dcsr_i_leave_version(dcsr_matrix *matrix);
 
 /* Gives the current version a tag. */

@@ -200,37 +200,43 @@ void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo
 /* Where a reader has had to wait so many changes leave the way to others free. */
 enum { CROWDED = 64 };
 
-/* Nobody holds a version; nor are there tiles, which are kept without one, and ask of pages how old they are. */
-static bool is_unseen(const dcsr_i_versions *versions)
+/* The latest version that is held; 0: none is. */
+static uint64_t latest_held(const dcsr_i_versions *versions)
 {
-    bool unseen = !versions->pin_count;
+    return versions->pin_count ? versions->pins[versions->pin_count - 1].version : 0;
+}
+
+/* Nobody holds a version after `seen`; nor are there tiles, which are kept without one, and ask of pages how old they
+ * are. */
+static bool is_unseen(const dcsr_i_versions *versions, uint64_t seen)
+{
+    bool unseen = latest_held(versions) <= seen;
     for (int i = 0; i < DCSR_I_NUTS; i++) unseen = unseen && !versions->nut[i];
     return unseen;
 }
 
-bool dcsr_i_may_claim_version(dcsr_matrix *matrix)
+bool dcsr_i_may_claim_version(dcsr_matrix *matrix, uint64_t *seen)
 {
-    if (atomic_load_explicit(&matrix->versions.crowded, memory_order_relaxed) > 0) {
-        atomic_fetch_sub_explicit(&matrix->versions.crowded, 1, memory_order_relaxed);
-        return false;
-    }
+    const bool crowded = atomic_load_explicit(&matrix->versions.crowded, memory_order_relaxed) > 0;
+    if (crowded) atomic_fetch_sub_explicit(&matrix->versions.crowded, 1, memory_order_relaxed);
     pthread_mutex_lock(&matrix->versions.lock);
-    const bool may = is_unseen(&matrix->versions);
+    *seen = latest_held(&matrix->versions);
+    const bool may = *seen < matrix->versions.current->version && is_unseen(&matrix->versions, *seen);
     pthread_mutex_unlock(&matrix->versions.lock);
-    return may;
+    return may && !crowded;
 }
 
-bool dcsr_i_claim_briefly(dcsr_matrix *matrix)
+bool dcsr_i_claim_briefly(dcsr_matrix *matrix, uint64_t seen)
 {
     pthread_mutex_lock(&matrix->versions.lock);
-    if (is_unseen(&matrix->versions)) return true;
+    if (is_unseen(&matrix->versions, seen)) return true;
     pthread_mutex_unlock(&matrix->versions.lock);
     return false;
 }
 
-bool dcsr_i_claim_version(dcsr_matrix *matrix)
+bool dcsr_i_claim_version(dcsr_matrix *matrix, uint64_t seen)
 {
-    if (!dcsr_i_claim_briefly(matrix)) return false;
+    if (!dcsr_i_claim_briefly(matrix, seen)) return false;
     atomic_store(&matrix->versions.claimed, true);
     return true;
 }
@@ -241,7 +247,7 @@ void dcsr_i_unclaim_version(dcsr_matrix *matrix)
     pthread_mutex_unlock(&matrix->versions.lock);
 }
 
-void dcsr_i_publish_claimed(dcsr_matrix *matrix)
+void dcsr_i_publish_claimed(dcsr_matrix *matrix, dcsr_i_limbo *limbo)
 {
     dcsr_i_table *table = matrix->versions.current;
     const dcsr_tag *tag = matrix->versions.tag;
@@ -253,7 +259,10 @@ void dcsr_i_publish_claimed(dcsr_matrix *matrix)
     }
     memcpy(cached, matrix->versions.cached, sizeof cached);
     memset(matrix->versions.cached, 0, sizeof matrix->versions.cached);
+    const bool pinned = matrix->versions.pin_count > 0;
+    if (pinned) hand_down(matrix, limbo, matrix->versions.pin_count);
     dcsr_i_unclaim_version(matrix);
+    if (!pinned) hand_down(matrix, limbo, 0);
     for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
 }
 
@@ -262,7 +271,7 @@ void dcsr_i_leave_version(dcsr_matrix *matrix)
     atomic_store_explicit(&matrix->versions.crowded, CROWDED, memory_order_relaxed);
 }
 
-/* Whoever wants to hold a version says so, if one is being changed. */
+/* Whoever wants to hold a version, or to let one go, says so, if the current one is being changed. */
 static void lock_for_reader(dcsr_matrix *matrix)
 {
     if (atomic_load(&matrix->versions.claimed)) dcsr_i_leave_version(matrix);
@@ -338,7 +347,7 @@ void dcsr_i_held_version_close(dcsr_i_held_version *hold)
         if (!hold->own->home) dcsr_i_arena_give(&matrix->arena, hold->own_begin, hold->own_entries);
         matrix->engine->free_unshared(matrix, hold->own, hold->base);
     }
-    pthread_mutex_lock(&matrix->versions.lock);
+    lock_for_reader(matrix);
     bool freed = unpin_locked(matrix, hold->version) || hold->own;
     const uint64_t stored = matrix->versions.current->stored;
     pthread_mutex_unlock(&matrix->versions.lock);

@@ -152,8 +152,7 @@ static void publish(dcsr_i_batch *b, dcsr_i_operation *operation)
     dcsr_matrix *matrix = b->matrix;
     if (b->in_place) {
         dcsr_i_arena_drop_left(&matrix->arena);
-        dcsr_i_publish_claimed(matrix);
-        dcsr_i_limbo_empty(matrix, b->limbo);
+        dcsr_i_publish_claimed(matrix, b->limbo);
         dcsr_i_row_pages_drain(matrix); /* those of batches that copied pages */
     } else {
         dcsr_i_row_pages_expect(matrix, b->group_count);
@@ -217,10 +216,11 @@ static bool prepare_merging(dcsr_i_batch *b, uint64_t n)
 static bool claim(const dcsr_i_batch *b, const dcsr_i_operation *operation)
 {
     dcsr_matrix *matrix = b->matrix;
+    uint64_t seen;
     if (b->merges && !b->mark && b->n > b->base->stored / IN_PLACE_SHARE + 1) return false;
     return !b->bulk && b->n <= MOST_IN_PLACE && !operation->agreement.agree && !matrix->transpose.owner &&
-           !matrix->transpose.maintained && !matrix->origin.hold && dcsr_i_may_claim_version(matrix) &&
-           dcsr_i_claim_version(matrix);
+           !matrix->transpose.maintained && !matrix->origin.hold && dcsr_i_may_claim_version(matrix, &seen) &&
+           !seen && dcsr_i_claim_version(matrix, seen);
 }
 
 dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation)

@@ -143,10 +143,10 @@ static void settle_pages(const job *j)
 static bool settle(job *j)
 {
     dcsr_matrix *matrix = j->matrix;
-    const bool ready = prepare(j), claimed = ready && dcsr_i_claim_briefly(matrix);
+    const bool ready = prepare(j), claimed = ready && dcsr_i_claim_briefly(matrix, 0);
     if (claimed) {
         settle_pages(j);
-        dcsr_i_publish_claimed(matrix);
+        dcsr_i_publish_claimed(matrix, NULL);
     }
     clean_up(j, ready);
     return claimed;

@@ -44,8 +44,11 @@ DCSR_CUDA_INLINE void fill_page(const dcsr_i_cuda_new_pages &pages, const dcsr_i
         page.ordered[r] = placed.ordered;
         segments.of[r] = is_row ? dcsr_i_segment_of(placed.begin, placed.length) : dcsr_i_segment{0};
     }
-    for (unsigned w = threadIdx.x; w < DCSR_CUDA_MASK_WORDS; w += blockDim.x)
+    for (unsigned w = threadIdx.x; w < DCSR_CUDA_MASK_WORDS; w += blockDim.x) {
         page.fragmented[w] = page.duplicates[w] = page.tombstones[w] = 0;
+        page.own[w] = UINT32_MAX;
+    }
+    if (threadIdx.x == 0) page.unseen = pages.unseen;
     for (unsigned k = threadIdx.x; k < DCSR_MAX_SEGMENTS; k += blockDim.x)
         page.segment[k] = change.segment[k];
     if (threadIdx.x == 0) pages.root[change.page] = change.fresh;

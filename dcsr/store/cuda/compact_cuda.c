@@ -56,7 +56,8 @@ static dcsr_i_cuda_new_pages new_pages(const layout *l)
                                    (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
                                    (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start,
                                    l->build.table->root->device,
-                                   l->in_use};
+                                   l->in_use,
+                                   l->build.table->version - 1};
 }
 
 /* Makes the table, with room for `further` retired objects. */

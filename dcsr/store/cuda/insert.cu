@@ -21,7 +21,7 @@
 
 DCSR_CUDA_INLINE bool fits(const dcsr_i_cuda_batch &b)
 {
-    return !has_outside(b) && dcsr_i_cuda_fits(&b.room, b.counts, b.plan);
+    return !has_outside(b) && dcsr_i_cuda_fits(&b.room, b.plan);
 }
 
 /* ---- Many entries: preparing ---- */
@@ -86,10 +86,8 @@ dcsr_status dcsr_i_cuda_coo_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda
 static __global__ void assign(dcsr_i_cuda_batch b)
 {
     dcsr_i_cuda_await();
-    if (!b.in_place) {
-        share_root(b);
-        assign_pages(b);
-    }
+    if (!b.in_place) share_root(b);
+    if (!b.in_place || b.plan->copying) assign_pages(b);
     const dcsr_i_cuda_plan &planned = *b.plan;
     if (!planned.moving_marked && planned.moving <= b.room.moving && planned.tails <= b.room.tails)
         list_moves(b);
@@ -113,7 +111,8 @@ DCSR_CUDA_INLINE void tell(const dcsr_i_cuda_batch &b)
     }
     if (!fits(b)) return;
     dcsr_i_cuda_page_need *needs = dcsr_i_cuda_needs_in(b.told);
-    for (uint32_t i = threadIdx.x; !b.in_place && i < b.counts->pages; i += blockDim.x) needs[i] = b.needs[i];
+    for (uint32_t i = threadIdx.x; b.plan->pages && i < b.counts->pages; i += blockDim.x)
+        if (is_made(b, b.needs[i])) needs[b.needs[i].slot] = b.needs[i];
     if (!b.plan->moving || b.told_freed == b.moves.freed) return;
     for (uint64_t k = threadIdx.x; k < b.moves.blocks; k += blockDim.x) b.told_freed[k] = b.moves.freed[k];
 }
@@ -135,7 +134,7 @@ static __global__ void copy(dcsr_i_cuda_batch b)
     dcsr_i_cuda_await();
     if (blockIdx.x == gridDim.x - 1) tell(b); /* which has the fewest pages */
     if (!fits(b)) return;
-    if (!b.in_place) copy_pages(b);
+    copy_pages(b);
     if (b.plan->tails) sort_tails(b);
 }
 
@@ -160,7 +159,9 @@ dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_b
 {
     const dcsr_i_cuda_room_for *room = &batch->room;
     const int of_page = DCSR_CUDA_PAGE_ROWS < 256 ? 32 : 256;
-    dcsr_i_cuda_chain(stream, assign, most_of(room->moving, most_of(room->pages, batch->root_pages)), *batch);
+    const uint64_t pages =
+        most_of(1, most_of(room->pages, batch->root_pages)); /* needed ones are counted here */
+    dcsr_i_cuda_chain(stream, assign, most_of(room->moving, pages), *batch);
     if (room->moving > DCSR_CUDA_MOST_CLAIMED) /* just as many as there are */
         DCSR_TRY(dcsr_i_cuda_scan_u64(stream, batch->moves.offsets, batch->moves.offsets, room->moving));
     const uint64_t tails = room->tails ? room->moving * 32 / (uint64_t)of_page + 1 : 0;
@@ -278,13 +279,14 @@ DCSR_CUDA_INLINE void move_few(const dcsr_i_cuda_batch &b)
 
 DCSR_CUDA_INLINE void complete(const dcsr_i_cuda_batch &b)
 {
-    if (!b.in_place) {
-        share_root(b);
-        assign_pages(b);
-    }
+    if (!b.in_place) share_root(b);
+    if (!b.in_place || b.plan->copying) assign_pages(b);
     __syncthreads();
     if (fits(b)) {
-        if (!b.in_place) copy_pages(b);
+        if (b.plan->pages) {
+            copy_pages(b);
+            __syncthreads();
+        }
         if (b.plan->moving) move_few(b);
         write_entries(b);
         change_in_place(b);

@@ -26,9 +26,11 @@
  *        |       row for what is new? else the row is moved      plan.cuh
  *        | write what is new; rows that move, merged             merge.cuh
  *
- * Where nobody holds a version, values are changed where they are, and rows that lose entries close up, unless they are
- * long or would have too much room: that moves nothing, and leaves no holes. It is planned so; before anything is
- * written the version is claimed, and if somebody holds it by then the batch is planned again.
+ * Where nobody holds the current version, values are changed where they are, and rows that lose entries close up,
+ * unless they are long or would have too much room, or a version that is held sees them: that moves nothing, and leaves
+ * no holes. It is planned so; before anything is written the version is claimed, and if somebody holds it by then the
+ * batch is planned again. Pages that are missing, or that a held version sees, are made as they always are, but for the
+ * current root.
  *
  * Rows that move and may hold duplicates or tombstones are resolved first, as a version of its own which
  * shows the same entries; so a row that gets the same entries again and again does not grow for ever. Then
@@ -102,11 +104,12 @@ static dcsr_status bring_all(dcsr_i_cuda_insertion *b)
 
 /* Whether it is tried in place: there is nothing that might still ask for it to be taken back, and no transpose follows
  * while the versions are closed. */
-static bool is_in_place(const dcsr_i_cuda_insertion *b)
+static bool is_in_place(dcsr_i_cuda_insertion *b)
 {
     const dcsr_matrix *matrix = b->matrix;
     return b->merges && b->device.most <= DCSR_CUDA_MOST_IN_PLACE && !b->device.apart &&
-           !matrix->transpose.owner && !matrix->transpose.maintained && dcsr_i_may_claim_version(b->matrix);
+           !matrix->transpose.owner && !matrix->transpose.maintained &&
+           dcsr_i_may_claim_version(b->matrix, &b->device.seen);
 }
 
 static dcsr_status bring(dcsr_i_cuda_insertion *b)
@@ -307,10 +310,10 @@ static dcsr_status resolve_moving(dcsr_i_cuda_insertion *b)
 static dcsr_status launch(dcsr_i_cuda_insertion *b)
 {
     dcsr_i_cuda_batch *device = &b->device;
-    const dcsr_i_table *next = b->build.table; /* NULL: in place */
+    const dcsr_i_cuda_root *root = b->build.table->root;
     device->slots = b->build.slots;
-    device->root = (next ? next : b->base)->root->device;
-    device->root_pages = next ? next->root->pages : 0;
+    device->root = root->device;
+    device->root_pages = device->in_place ? 0 : root->pages;
     device->told = b->told;
     device->told->complete = 0;
     device->told_freed = dcsr_i_cuda_freed_of(b);
@@ -339,22 +342,14 @@ static void give_up(dcsr_i_cuda_insertion *b)
     dcsr_i_cuda_give_room(b);
 }
 
-/* If it is to be in place, sees to it that nobody holds a version. False: it has been planned so, and cannot be. */
+/* If it is to be in place, sees to it that nobody holds a version of which it was not known. False: it has been planned
+ * so, and cannot be. */
 static bool claim_version(dcsr_i_cuda_insertion *b)
 {
     if (!b->device.in_place) return true;
-    b->claimed = b->device.in_place = dcsr_i_claim_version(b->matrix);
+    b->claimed = b->device.in_place = dcsr_i_claim_version(b->matrix, b->device.seen);
     b->overtaken = !b->claimed;
     return b->claimed;
-}
-
-/* Where pages are missing it is not done in place, nor are the next batches, which may need more of them. */
-static void look_for_missing(dcsr_i_cuda_insertion *b)
-{
-    b->overtaken = b->device.in_place && b->plan.missing;
-    if (!b->overtaken) return;
-    b->device.in_place = false;
-    dcsr_i_leave_version(b->matrix);
 }
 
 /* Completes the batch if it fits the room, and waits for what becomes of it. If not, or on failure, the room has been
@@ -376,9 +371,8 @@ static dcsr_status complete(dcsr_i_cuda_insertion *b, const dcsr_i_cuda_room_for
         b->counts = b->told->counts;
         b->plan = b->told->plan;
         status = judge(b);
-        *fits = status == DCSR_OK && dcsr_i_cuda_fits(&b->device.room, &b->counts, &b->plan);
+        *fits = status == DCSR_OK && dcsr_i_cuda_fits(&b->device.room, &b->plan);
         if (*fits) return DCSR_OK;
-        look_for_missing(b);
     }
     give_up(b);
     return status;
@@ -400,27 +394,14 @@ static void follow(const dcsr_i_cuda_insertion *b)
     dcsr_i_twin_follow(b->matrix, apply_entries(twin, &swapped, b->merges));
 }
 
-/* What has changed the current version makes it the next one. */
-static void publish_in_place(dcsr_i_cuda_insertion *b)
-{
-    dcsr_matrix *matrix = b->matrix;
-    dcsr_i_table *table = matrix->versions.current;
-    const uint32_t *freed = dcsr_i_cuda_freed_of(b);
-    dcsr_i_arena_untake(&matrix->arena, b->device.begin, b->device.room.places, b->plan.places);
-    table->stored += b->plan.stored;
-    table->contiguous = false;
-    for (uint64_t k = 0; b->plan.moving && k < b->device.moves.blocks; k++)
-        dcsr_i_arena_give_counts(&matrix->arena, k, freed[k]);
-    dcsr_i_publish_claimed(matrix);
-}
-
+/* In place what has changed the current version makes it the next one. */
 static void publish(dcsr_i_cuda_insertion *b)
 {
     dcsr_matrix *matrix = b->matrix;
     dcsr_i_table *table = b->build.table;
     const dcsr_i_cuda_plan *plan = &b->plan;
     dcsr_i_arena_untake(&matrix->arena, b->device.begin, b->device.room.places, plan->places);
-    dcsr_i_cuda_build_enter(&b->build, dcsr_i_cuda_needs_in(b->told), b->counts.pages);
+    dcsr_i_cuda_build_enter(&b->build, dcsr_i_cuda_needs_in(b->told), plan->pages);
     table->stored += plan->stored;
     table->extra_segments += plan->extra;
     table->duplicate_rows += plan->duplicates;
@@ -429,8 +410,12 @@ static void publish(dcsr_i_cuda_insertion *b)
     table->first = b->device.begin;
     if (plan->moving)
         dcsr_i_cuda_retire_places(b->build.limbo, matrix, dcsr_i_cuda_freed_of(b), b->device.moves.blocks);
-    follow(b);
-    dcsr_i_publish(matrix, table, b->build.limbo);
+    if (b->claimed) {
+        dcsr_i_publish_claimed(matrix, b->build.limbo);
+    } else {
+        follow(b);
+        dcsr_i_publish(matrix, table, b->build.limbo);
+    }
     dcsr_i_cuda_build_end(&b->build);
 }
 
@@ -494,10 +479,7 @@ static dcsr_status apply(dcsr_i_cuda_insertion *b)
     atomic_fetch_add(&b->matrix->counts.row_rewrites, b->plan.moving);
     atomic_fetch_add(&b->matrix->due.taken, b->plan.places);
     dcsr_i_cuda_note_needs(b);
-    if (b->claimed)
-        publish_in_place(b);
-    else
-        publish(b);
+    publish(b);
     return DCSR_OK;
 }
 

@@ -69,10 +69,10 @@ typedef struct dcsr_i_cuda_plan {
     uint64_t moving, moving_marked; /* rows that move, and those of them that are to be resolved first */
     uint64_t moved, left;           /* entries of rows that move, and the places that they leave */
     uint64_t tails;                 /* of the entries of rows that move, those in their tails */
-    uint64_t missing;               /* in place: rows whose pages are not there */
+    uint64_t copying;               /* in place: rows whose pages are copied, or made */
     uint64_t listed, tails_listed;  /* while rows that move are listed */
     uint32_t ended;                 /* blocks of threads of the last kernel */
-    uint32_t segments;              /* segment pages that pages need of their own */
+    uint32_t pages, segments;       /* pages that are made, and segment pages that they need of their own */
     uint32_t done;                  /* blocks of threads */
 } dcsr_i_cuda_plan;
 
@@ -87,18 +87,15 @@ enum { DCSR_CUDA_MOST_CLAIMED = 1 << 27 };
 typedef struct dcsr_i_cuda_room_for {
     uint64_t places, moving, tails;
     uint32_t pages, segments;
-    bool in_place; /* pages are changed where they are: no others are needed, if all are there */
 } dcsr_i_cuda_room_for;
 
 /* Whether the room suffices, and nothing has to be done before: else what follows does nothing. */
 static inline DCSR_CUDA_BOTH_SIDES bool dcsr_i_cuda_fits(const dcsr_i_cuda_room_for *room,
-                                                         const dcsr_i_cuda_counts *counts,
                                                          const dcsr_i_cuda_plan *plan)
 {
-    const bool pages =
-        room->in_place ? !plan->missing : counts->pages <= room->pages && plan->segments <= room->segments;
     return !plan->too_long && !plan->moving_marked && plan->places <= room->places &&
-           plan->moving <= room->moving && plan->tails <= room->tails && pages;
+           plan->moving <= room->moving && plan->tails <= room->tails && plan->pages <= room->pages &&
+           plan->segments <= room->segments;
 }
 
 /* The rows that move: a list for a walk (gather_cuda.h). */
@@ -111,7 +108,7 @@ typedef struct dcsr_i_cuda_moves {
     int shift;         /* a block is 2^shift places */
 } dcsr_i_cuda_moves;
 
-/* What the host is told, with the needs of the pages behind it. */
+/* What the host is told, behind it the needs of the pages that are made, and which slots they got. */
 typedef struct dcsr_i_cuda_report {
     dcsr_i_cuda_counts counts;
     dcsr_i_cuda_verdict found; /* of entries that come straight from a caller's arrays on the device */
@@ -138,7 +135,11 @@ typedef struct dcsr_i_cuda_batch {
     /* It may be taken back when it has been completed: new segments are entered in segment pages of its own. Else they
      * are written where pages of the versions before have nothing, which the next batch would take for theirs. */
     bool apart;
-    bool in_place; /* merging: nobody holds a version, so that the current one is changed */
+    /* Merging: the current version is changed, which nobody holds: its pages, and rows in these, where no version that
+     * is held sees them; `seen` is the latest of those, 0: there is none. Other pages are copied, with the first
+     * segment page. */
+    bool in_place;
+    uint64_t seen;
 
     dcsr_i_cuda_rows rows; /* what the matrix holds */
     dcsr_i_cuda_row_page *row_page;
@@ -166,7 +167,7 @@ typedef struct dcsr_i_cuda_batch {
     dcsr_i_cuda_room_for room;
     uint64_t begin;                  /* of the new places */
     const uint32_t *slots;           /* for row pages, room.pages of them, and then for segment pages */
-    dcsr_i_cuda_page_change *copied; /* of each page */
+    dcsr_i_cuda_page_change *copied; /* pages that are made */
     uint32_t *root;                  /* of the version that is made; in place: that which there is */
     uint64_t root_pages;
     dcsr_i_cuda_moves moves;

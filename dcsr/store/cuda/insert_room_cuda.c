@@ -7,10 +7,11 @@ static uint64_t least_of(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+enum { SOME = 64 };
+
 /* The slots that are free, or some more, up to `most`. */
 static uint32_t likely_slots(const dcsr_i_cuda_insertion *b, const dcsr_i_cuda_slots *slots, uint64_t most)
 {
-    enum { SOME = 64 };
     const uint32_t idle = dcsr_i_cuda_slots_idle(slots, b->matrix);
     return (uint32_t)least_of(most, idle > SOME ? idle : SOME);
 }
@@ -18,21 +19,32 @@ static uint32_t likely_slots(const dcsr_i_cuda_insertion *b, const dcsr_i_cuda_s
 /* As many as batches needed of late and a quarter more; `first` for each entry where there has been none. */
 static uint64_t likely(const dcsr_i_cuda_insertion *b, double needed, double first)
 {
-    enum { SOME = 64 };
     return (uint64_t)((double)b->device.most * (needed > 0 ? 1.25 * needed : first)) + SOME;
+}
+
+/* Takes slots for pages that are likely to be made, in place with one segment page each. There only such are made as
+ * a version that is held sees, mostly in the first batches after it, and as are missing. */
+static void expect_pages(const dcsr_i_cuda_insertion *b, dcsr_i_cuda_room_for *room)
+{
+    const dcsr_i_cuda_store *store = b->matrix->cuda;
+    const double needed = store->seen[b->operation->kind == DCSR_I_REMOVE].pages;
+    uint64_t pages = b->device.most_pages, levels = (uint64_t)b->matrix->segments_per_row;
+    if (b->device.in_place) {
+        pages = least_of(pages,
+                         b->device.seen ? likely(b, needed, 1) : least_of(SOME, likely(b, needed, 0) - SOME));
+        levels = 1;
+    }
+    room->pages = likely_slots(b, &store->row_pages, pages);
+    room->segments = likely_slots(b, &store->segment_pages, pages * levels);
 }
 
 dcsr_i_cuda_room_for dcsr_i_cuda_likely_room(const dcsr_i_cuda_insertion *b)
 {
     const dcsr_i_cuda_store *store = b->matrix->cuda;
     const dcsr_i_cuda_needs *seen = &store->seen[b->operation->kind == DCSR_I_REMOVE];
-    const uint64_t pages = b->device.most_pages, segments = (uint64_t)b->matrix->segments_per_row;
     const uint64_t rows = least_of(b->device.most_rows, DCSR_CUDA_MOST_CLAIMED);
-    dcsr_i_cuda_room_for room = {.places = b->device.most, .in_place = b->device.in_place};
-    if (!room.in_place) {
-        room.pages = likely_slots(b, &store->row_pages, pages);
-        room.segments = likely_slots(b, &store->segment_pages, pages * segments);
-    }
+    dcsr_i_cuda_room_for room = {.places = b->device.most};
+    expect_pages(b, &room);
     if (b->device.bulk) return room;
     /* What is merged has no slack: all rows may move, and no more than that. */
     const uint64_t all = (b->base->stored + b->device.most) * (b->merges ? 1 : 2);
@@ -56,17 +68,16 @@ void dcsr_i_cuda_note_needs(dcsr_i_cuda_insertion *b)
     note(&seen->places, b->plan.places, b->device.most);
     note(&seen->moving, b->plan.moving, b->device.most);
     note(&seen->tails, b->plan.tails, b->device.most);
+    note(&seen->pages, b->plan.pages, b->device.most);
 }
 
 dcsr_i_cuda_room_for dcsr_i_cuda_needed_room(const dcsr_i_cuda_insertion *b)
 {
-    const bool in_place = b->device.in_place;
     return (dcsr_i_cuda_room_for){.places = b->plan.places,
                                   .moving = b->plan.moving,
                                   .tails = b->plan.tails,
-                                  .pages = in_place ? 0 : b->counts.pages,
-                                  .segments = in_place ? 0 : b->plan.segments,
-                                  .in_place = in_place};
+                                  .pages = b->plan.pages,
+                                  .segments = b->plan.segments};
 }
 
 /* For rows that move. */
@@ -113,20 +124,22 @@ static dcsr_status take_landing(dcsr_i_cuda_insertion *b, uint32_t **slots)
 
 dcsr_status dcsr_i_cuda_take_room(dcsr_i_cuda_insertion *b, const dcsr_i_cuda_room_for *room, bool likely)
 {
-    enum { SOME = 1 << 16 };
+    enum { FURTHER = 1 << 16 };
     dcsr_i_arena *arena = &b->matrix->arena;
     const uint64_t version = b->base->version + 1, places = room->places;
     b->device.room = *room;
-    DCSR_TRY(dcsr_i_arena_take_some(arena, places, likely ? 2 * places + SOME : places, version,
+    DCSR_TRY(dcsr_i_arena_take_some(arena, places, likely ? 2 * places + FURTHER : places, version,
                                     &b->device.begin, &b->device.room.places));
     uint32_t *slots;
     dcsr_status status = take_moves(b);
-    if (status == DCSR_OK && !b->very_few && !room->in_place) {
+    if (status == DCSR_OK && !b->very_few && room->pages) {
         b->device.copied = dcsr_i_cuda_insertion_take(b, room->pages, sizeof *b->device.copied);
         if (!b->device.copied) status = DCSR_ERROR_OUT_OF_MEMORY;
     }
     if (status == DCSR_OK) status = take_landing(b, &slots);
-    if (status == DCSR_OK && !room->in_place)
+    b->build.in_place = b->device.in_place;
+    b->build.held = b->device.seen != 0;
+    if (status == DCSR_OK)
         status = dcsr_i_cuda_build_ahead(&b->build, room->pages, room->segments, slots, version,
                                          room->moving ? b->device.moves.blocks : 0);
     if (status != DCSR_OK) dcsr_i_arena_untake(arena, b->device.begin, b->device.room.places, 0);

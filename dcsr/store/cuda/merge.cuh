@@ -5,7 +5,7 @@
  *      batch     3 4 9                     3 and 9 are there, 4 is new
  *      in place  2 5 7 9 12 | 8 3 4        if there is room, the tail stays short, and no value changes
  *      moved     2 3 4 5 7 8 9 12          else
- *      without 5 2 7 9 12 | 8 3            if nobody holds a version: it closes up, and values are changed, in place
+ *      without 5 2 7 9 12 | 8 3            if no held version sees it: it closes up, and values change, in place
  *
  * An entry of the batch is looked for by one thread: by quarters, then in the tail, one by one. So it costs the same
  * in a hub's row as in any other but for some more steps, and what is stored already costs nothing else. In a row that

@@ -147,6 +147,27 @@ DCSR_CUDA_INLINE void note_needs(const dcsr_i_cuda_batch &b, uint32_t first, con
     if (grows.moves) set_bits(&need->moves, b.merges ? 1u : ~0u);
 }
 
+/* In place: whether a page is changed itself. */
+DCSR_CUDA_INLINE bool is_own(const dcsr_i_cuda_batch &b, const dcsr_i_cuda_row_page *page)
+{
+    return page && page->segment[0] != DCSR_CUDA_NONE && (!b.seen || page->unseen >= b.seen);
+}
+
+/* Whether what its row r has may be changed where it is. */
+DCSR_CUDA_INLINE bool is_own_row(const dcsr_i_cuda_batch &b, const dcsr_i_cuda_row_page *page, uint32_t r)
+{
+    return !b.seen || (page->unseen >= b.seen && dcsr_i_cuda_bit(page->own, r));
+}
+
+/* The page of a row that changes is to be copied, or made. */
+DCSR_CUDA_INLINE void need_copy(const dcsr_i_cuda_batch &b, uint32_t first)
+{
+    dcsr_i_cuda_page_need *need = &b.needs[(dcsr_i_cuda_head(b, first) >> 32) - 1];
+    set_bits(&need->page, static_cast<uint32_t>(row_of(b, first) >> DCSR_CUDA_PAGE_SHIFT));
+    set_bits(&need->levels, 1);
+    set_bits(&need->moves, 1);
+}
+
 /* Row j of the batch, which has the entries from `first` to `end`: returns the places that it needs, and adds the rest
  * to the sum. */
 DCSR_CUDA_INLINE uint32_t plan_row(const dcsr_i_cuda_batch &b, uint32_t j, uint32_t first, uint32_t end,
@@ -228,7 +249,8 @@ DCSR_CUDA_INLINE uint32_t plan_merging(const dcsr_i_cuda_batch &b, uint32_t j, u
     grows.begin = state.tail - state.length;
     grows.tail = state.tail;
     grows.skipped = !grows.marked && !n && !changes;
-    const bool in_place = b.in_place && !grows.marked && (b.mark ? closes_up(state, n) : changes);
+    const bool in_place = b.in_place && !grows.marked && (b.mark ? closes_up(state, n) : changes) &&
+                          is_own_row(b, state.page, state.r);
     const bool fits = b.mark
                           ? in_place
                           : !grows.marked && (!changes || in_place) && n <= state.room &&
@@ -239,11 +261,11 @@ DCSR_CUDA_INLINE uint32_t plan_merging(const dcsr_i_cuda_batch &b, uint32_t j, u
     const uint64_t room = room_for_tail(b, length) / (b.mark ? 4 : 1);
     if (!grows.skipped && !fits && !grows.marked)
         needed = room ? dcsr_i_fitting_capacity(length + room) : length;
-    if (!b.in_place) note_needs(b, first, grows, static_cast<uint32_t>(needed));
-    if (!grows.skipped) {
-        sum.stored += b.mark ? 0 - n : n;
-        sum.missing += b.in_place && (!state.page || state.page->segment[0] == DCSR_CUDA_NONE);
-    }
+    if (!b.in_place)
+        note_needs(b, first, grows, static_cast<uint32_t>(needed));
+    else if (!grows.skipped && !is_own(b, state.page))
+        need_copy(b, first), sum.copying++;
+    if (!grows.skipped) sum.stored += b.mark ? 0 - n : n;
     if (grows.moves) {
         sum.moved += state.length;
         sum.left += state.length + state.room;
@@ -313,7 +335,7 @@ DCSR_CUDA_INLINE void plan_rows(const dcsr_i_cuda_batch &b)
     add_of_block(&b.plan->moved, sum.moved);
     add_of_block(&b.plan->left, sum.left);
     add_of_block(&b.plan->tails, sum.tails);
-    if (b.in_place) add_of_block(&b.plan->missing, sum.missing);
+    if (b.in_place) add_of_block(&b.plan->copying, sum.copying);
 }
 
 /* ---- Rows that move ---- */

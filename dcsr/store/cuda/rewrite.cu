@@ -198,6 +198,7 @@ static __global__ void enter_places(dcsr_i_cuda_rewriting work, const uint32_t *
         atomicAnd(&page->fragmented[r / 32], others);
         atomicAnd(&page->duplicates[r / 32], others);
         atomicAnd(&page->tombstones[r / 32], others);
+        atomicOr(&page->own[r / 32], ~others);
         segment_page[page->segment[0]].of[r] =
             dcsr_i_segment_of(work.begin[i], work.begin[i + 1] - work.begin[i]);
         /* A view's row is one piece; the further segment pages are the store's. */

@@ -153,6 +153,7 @@ typedef struct dcsr_i_cuda_new_pages {
     dcsr_i_cuda_segment_page *segment_page;
     uint32_t *root;  /* into which they are entered */
     uint8_t *in_use; /* gets whether the i-th has entries; NULL: all have */
+    uint64_t unseen; /* the latest version before that which is made */
 } dcsr_i_cuda_new_pages;
 /* Makes them: row i has the places from first + offsets[i] to first + offsets[i + 1]. Rows stand in the order that
  * they had under old_root; where that is NULL they ascend, or are yet to be marked. */

@@ -91,6 +91,8 @@ DCSR_CUDA_INLINE void finish_rows(const dcsr_i_cuda_batch &b)
                 dcsr_i_segment_of(b.begin + b.offsets[j], b.places[j]);
             if (grows.segment) set_mark(page->fragmented, r);
         }
+        /* It is where no version has had anything. */
+        if (grows.moves || (b.places[j] && !grows.segment)) set_mark(page->own, r);
         if (b.merges) {
             uint32_t n = static_cast<uint32_t>(dcsr_i_cuda_rank(b, end) - dcsr_i_cuda_rank(b, first));
             bool whole = grows.moves || !grows.length;

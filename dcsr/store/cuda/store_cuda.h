@@ -36,7 +36,7 @@ typedef struct dcsr_i_cuda_slots {
 
 /* What a batch needs for each of its entries. */
 typedef struct dcsr_i_cuda_needs {
-    double places, moving, tails;
+    double places, moving, tails, pages;
 } dcsr_i_cuda_needs;
 
 typedef struct dcsr_i_cuda_store {
@@ -84,7 +84,8 @@ typedef struct dcsr_i_cuda_build {
     const dcsr_i_table *base; /* what it shares pages with; NULL: nothing */
     bool for_view;            /* the base's segment pages may be written meanwhile, beyond its row lengths */
     bool laid_out;            /* the caller makes the pages, and enters them into the device's root */
-    dcsr_i_table *table;      /* counts and dimensions as in base; all rows as in base */
+    bool in_place, held;      /* base itself is to become the next version; while others are held */
+    dcsr_i_table *table;      /* counts and dimensions as in base; all rows as in base. In place: base */
     dcsr_i_limbo *limbo;      /* what base alone uses of what has been replaced; NULL for views */
     uint32_t count;
     dcsr_i_cuda_page_change *changes; /* on the device: the pages in the order in which they were given */
@@ -106,10 +107,11 @@ dcsr_status dcsr_i_cuda_build_begin(dcsr_i_cuda_build *build, const dcsr_i_cuda_
 void dcsr_i_cuda_build_drop(dcsr_i_cuda_build *build, uint64_t page);
 /* The same as dcsr_i_cuda_build_begin() where the device is going to choose the pages, and to make them and its root,
  * with the dimensions of base: takes slots for so many pages and segment pages, which are written to the caller's
- * pinned memory. */
+ * pinned memory. In place there is a limbo list only where versions are held, or pages are taken. */
 dcsr_status dcsr_i_cuda_build_ahead(dcsr_i_cuda_build *build, uint32_t pages, uint32_t segments,
                                     uint32_t *slots, uint64_t version, uint64_t further);
-/* Enters what the device has chosen, `count` pages with what each got, and gives back the other slots. */
+/* Enters what the device has chosen, `count` pages with what each got, and gives back the other slots. In place by a
+ * caller who has claimed the version. */
 void dcsr_i_cuda_build_enter(dcsr_i_cuda_build *build, const dcsr_i_cuda_page_need *needs, uint32_t count);
 /* Ends: frees what only building needed. The table and the limbo list are the caller's. */
 void dcsr_i_cuda_build_end(dcsr_i_cuda_build *build);
@@ -120,7 +122,7 @@ void dcsr_i_cuda_build_undo(dcsr_i_cuda_build *build);
 void dcsr_i_cuda_retire_pages(dcsr_i_limbo *limbo, dcsr_matrix *matrix, const dcsr_i_table *table);
 /* The most that those of the pages from `first` on can be. */
 uint64_t dcsr_i_cuda_most_to_retire(const dcsr_i_table *table, uint64_t first);
-/* Retires freed[b] places of each block b below `blocks`. */
+/* Retires freed[b] places of each block b below `blocks`; without a limbo list gives them back, as nobody sees them. */
 void dcsr_i_cuda_retire_places(dcsr_i_limbo *limbo, dcsr_matrix *matrix, const uint32_t *freed,
                                uint64_t blocks);
 

@@ -1,6 +1,6 @@
 /* table.cu: making the pages of a version, and cutting the last one (rowtable_cuda.h).
  *
- * A page is read and written once: 8.4 KiB for the lengths, masks and slots of 1024 rows, and 8 KiB for each
+ * A page is read and written once: 8.5 KiB for the lengths, masks and slots of 1024 rows, and 8 KiB for each
  * segment page that is copied. */
 #include "dcsr/store/cuda/table_cuda.h"
 

@@ -142,6 +142,8 @@ void dcsr_i_cuda_retire_places(dcsr_i_limbo *limbo, dcsr_matrix *matrix, const u
 {
     dcsr_i_arena *arena = &matrix->arena;
     int shift = dcsr_i_arena_shift(arena);
+    for (uint64_t b = 0; !limbo && b < blocks; b++) dcsr_i_arena_give_counts(arena, b, freed[b]);
+    if (!limbo) return;
     pthread_mutex_lock(&arena->space->lock);
     for (uint64_t b = 0; b < blocks; b++) {
         if (!freed[b]) continue;
@@ -276,10 +278,10 @@ static dcsr_status make_limbo(dcsr_i_cuda_build *build, uint64_t segments, uint6
 }
 
 /* Slots for `pages` row pages, and behind them for segment pages: all or none. */
-static dcsr_status take_slots(dcsr_i_cuda_build *build, uint32_t pages, uint32_t segments, uint32_t *taken)
+static dcsr_status take_slots(dcsr_i_cuda_build *build, uint32_t pages, uint32_t segments, uint64_t version,
+                              uint32_t *taken)
 {
     dcsr_matrix *matrix = build->matrix;
-    const uint64_t version = build->table->version;
     DCSR_TRY(dcsr_i_cuda_slots_take(&matrix->cuda->row_pages, matrix, pages, version, taken));
     dcsr_status status =
         dcsr_i_cuda_slots_take(&matrix->cuda->segment_pages, matrix, segments, version, taken + pages);
@@ -295,7 +297,7 @@ static dcsr_status take_and_assign(dcsr_i_cuda_build *build, uint32_t segments)
     dcsr_context *context = build->matrix->context;
     uint32_t *taken = dcsr_i_alloc(context, DCSR_I_SCRATCH, (size_t)build->count + segments, sizeof *taken);
     if (!taken) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = take_slots(build, build->count, segments, taken);
+    dcsr_status status = take_slots(build, build->count, segments, build->table->version, taken);
     if (status == DCSR_OK) assign_slots(build, taken, taken + build->count);
     dcsr_i_free(context, DCSR_I_SCRATCH, taken, (size_t)build->count + segments, sizeof *taken);
     return status;
@@ -307,7 +309,7 @@ static void drop_begun(dcsr_i_cuda_build *build)
     if (build->table)
         dcsr_i_cuda_wait(build->stream, "taking back a change"); /* its root is freed elsewhere */
     dcsr_i_limbo_free(build->matrix, build->limbo);
-    dcsr_i_cuda_table_free(build->matrix, build->table);
+    if (!build->in_place) dcsr_i_cuda_table_free(build->matrix, build->table);
     build->limbo = NULL;
     build->table = NULL;
     dcsr_i_cuda_build_end(build);
@@ -361,17 +363,18 @@ dcsr_status dcsr_i_cuda_build_ahead(dcsr_i_cuda_build *build, uint32_t pages, ui
     const dcsr_i_table *base = build->base;
     build->count = pages;
     build->segments = segments;
-    build->table = NULL;
+    build->table = build->in_place ? build->matrix->versions.current : NULL;
     build->limbo = NULL;
-    dcsr_status status = make_table(build, base->rows, base->cols, version);
-    if (status == DCSR_OK) status = make_limbo(build, segments, further);
-    if (status == DCSR_OK) status = take_slots(build, pages, segments, slots);
+    dcsr_status status = build->in_place ? DCSR_OK : make_table(build, base->rows, base->cols, version);
+    const bool retires = !build->in_place || build->held || pages;
+    if (status == DCSR_OK && retires) status = make_limbo(build, segments, further);
+    if (status == DCSR_OK) status = take_slots(build, pages, segments, version, slots);
     if (status != DCSR_OK) {
         drop_begun(build);
         return status;
     }
     build->slots = slots;
-    share_root(build);
+    if (!build->in_place) share_root(build);
     return DCSR_OK;
 }
 
@@ -395,7 +398,7 @@ void dcsr_i_cuda_build_enter(dcsr_i_cuda_build *build, const dcsr_i_cuda_page_ne
             change.segment[__builtin_ctz(own)] = OWN_SEGMENT;
             segments++;
         }
-        enter_page(build, &change, build->slots[i], build->slots + build->count + needs[i].slots);
+        enter_page(build, &change, build->slots[needs[i].slot], build->slots + build->count + needs[i].slots);
     }
     give_rest(build, count, segments);
     pthread_mutex_unlock(&build->matrix->spare.lock);
@@ -423,7 +426,7 @@ void dcsr_i_cuda_build_undo(dcsr_i_cuda_build *build)
         give_rest(build, 0, 0);
         pthread_mutex_unlock(&build->matrix->spare.lock);
     }
-    dcsr_i_cuda_free_unshared(build->matrix, build->table, build->base);
+    if (!build->in_place) dcsr_i_cuda_free_unshared(build->matrix, build->table, build->base);
     dcsr_i_limbo_free(build->matrix, build->limbo);
     dcsr_i_cuda_build_end(build);
     build->table = NULL;

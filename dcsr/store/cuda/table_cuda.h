@@ -26,7 +26,8 @@ void dcsr_i_cuda_cut_page(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_cha
 /* ---- In kernels ---- */
 #include "dcsr/device/stream.cuh"
 
-/* Row page: a copy, or empty rows. */
+/* Row page: a copy, or empty rows. What no version up to the old one's `unseen` sees of that, it sees of this neither.
+ */
 DCSR_CUDA_INLINE void make_row_page(dcsr_i_cuda_row_page *fresh, const dcsr_i_cuda_row_page *old,
                                     const dcsr_i_cuda_page_change &change)
 {
@@ -38,7 +39,9 @@ DCSR_CUDA_INLINE void make_row_page(dcsr_i_cuda_row_page *fresh, const dcsr_i_cu
         fresh->fragmented[w] = old ? old->fragmented[w] : 0;
         fresh->duplicates[w] = old ? old->duplicates[w] : 0;
         fresh->tombstones[w] = old ? old->tombstones[w] : 0;
+        fresh->own[w] = old ? old->own[w] : 0;
     }
+    if (threadIdx.x == 0) fresh->unseen = old ? old->unseen : 0;
     for (unsigned k = threadIdx.x; k < DCSR_MAX_SEGMENTS; k += blockDim.x)
         fresh->segment[k] = change.segment[k];
 }

@@ -333,7 +333,61 @@ Test(in_place, a_row_closes_up_unless_it_is_seen_or_has_too_much_room)
     close_device();
 }
 
-/* Pages that are not there yet cannot be changed: a batch of few, and one of many, makes them. */
+/* Puts one entry of a row in or takes it out; returns how many rows that has moved. */
+static uint64_t change_one(dcsr_matrix *matrix, oracle *model, uint64_t row, uint64_t col, bool insert)
+{
+    static batch one;
+    const uint64_t before = test_info(matrix).row_rewrites;
+    one.n = 1;
+    one.rows[0] = row;
+    one.cols[0] = col;
+    one.values[0] = 1000 + before;
+    put(matrix, model, &one, insert);
+    TEST_MATCHES(matrix, model);
+    return test_info(matrix).row_rewrites - before;
+}
+
+/* What a held version sees moves once, and from then on is changed where it is; until a later version is held. */
+Test(in_place, what_no_held_version_sees_is_changed)
+{
+    open_device();
+    NEEDS_GPU();
+    batch *b = test_allocate(1, sizeof *b);
+    oracle model;
+    held old = {0}, later = {0};
+    dcsr_matrix *matrix = merging(DCSR_INT64, DCSR_POLICY_LAST);
+    oracle_create(&model, DCSR_INT64, DCSR_POLICY_LAST, ROWS, COLS);
+    fill_row(b, 1, 0, 1);
+    b->rows[0] = 3;
+    put(matrix, &model, b, true); /* the first batch would leave no room */
+    fill_row(b, 60, 0, 2);
+    put(matrix, &model, b, true);
+    for (size_t i = 0; i < b->n; i++) b->rows[i] = 9;
+    put(matrix, &model, b, true);
+    hold(&old, matrix, &model, 0);
+    cr_assert_eq(change_one(matrix, &model, 7, 0, true), 1);  /* beside the version that is held */
+    cr_assert_eq(change_one(matrix, &model, 7, 2, true), 0);  /* in place: a value, */
+    cr_assert_eq(change_one(matrix, &model, 7, 4, false), 0); /* one that goes, */
+    cr_assert_eq(change_one(matrix, &model, 7, 5, true), 0);  /* and one that comes */
+    cr_assert_eq(change_one(matrix, &model, 9, 1, true), 0);  /* behind what is seen there is room */
+    cr_assert_eq(change_one(matrix, &model, 9, 4, false), 1);
+    cr_assert_eq(change_one(matrix, &model, 9, 1, false), 0);
+    hold(&later, matrix, &model, 0);
+    cr_assert_eq(change_one(matrix, &model, 7, 6, true), 1);
+    cr_assert_eq(change_one(matrix, &model, 9, 6, true), 1);
+    cr_assert_eq(change_one(matrix, &model, 9, 8, false), 0);
+    let_go(&old, 0); /* what the later one sees is still seen */
+    cr_assert_eq(change_one(matrix, &model, 7, 8, true), 0);
+    let_go(&later, 0);
+    cr_assert_eq(change_one(matrix, &model, 7, 10, true), 0);
+    free(b);
+    oracle_destroy(&model);
+    dcsr_matrix_destroy(matrix);
+    close_device();
+}
+
+/* Pages that are not there yet cannot be changed: a batch of few, and one of many, makes them; the next one changes
+ * them. */
 Test(in_place, pages_that_are_missing_are_made)
 {
     open_device();
@@ -392,17 +446,24 @@ Test(in_place, readers_see_all_of_a_batch_or_nothing)
     batch *b = test_allocate(1, sizeof *b);
     pthread_t thread;
     reader r = {.matrix = merging(DCSR_PATTERN, DCSR_POLICY_LAST)};
+    oracle model;
+    held old = {0}; /* over some batches */
+    oracle_create(&model, DCSR_PATTERN, DCSR_POLICY_LAST, ROWS, COLS);
     cr_assert(!pthread_create(&thread, NULL, compare_rows, &r));
     for (uint64_t i = 0; i < TEST_VARIANT(60, 20, 20); i++) {
+        if (i % 8 == 3) hold(&old, r.matrix, &model, 0);
+        if (i % 8 == 1 && old.view) let_go(&old, 0), old.view = NULL;
         b->n = (i % 2 ? 1 : 4) * ROWS; /* four columns come, and one of them goes */
         for (size_t k = 0; k < b->n; k++)
             b->rows[k] = k % ROWS, b->cols[k] = (i / 2 * 7 + k / ROWS * 5) % COLS;
-        TEST_OK(change(r.matrix, b, DCSR_PATTERN, i % 2 == 0));
+        put(r.matrix, &model, b, i % 2 == 0);
     }
     atomic_store(&r.stops, true);
     pthread_join(thread, NULL);
     cr_assert(!r.differs);
+    if (old.view) let_go(&old, 0);
     free(b);
+    oracle_destroy(&model);
     dcsr_matrix_destroy(r.matrix);
     close_device();
 }
@@ -452,8 +513,8 @@ Test(hub, takes_what_any_row_takes)
 /* ---- Failures ---- */
 
 /* Lets the n-th allocation and all later ones fail, for n = 0, 1, ..., until the batch is applied. Whatever
- * happens, the version before is shown as it was, and resolved. */
-static void run_short(void (*fail_after)(long n), dcsr_resolution before, bool insert)
+ * happens, the version before is shown as it was, and resolved; so is an older one that is held, with or without it. */
+static void run_short(void (*fail_after)(long n), dcsr_resolution before, bool insert, bool older)
 {
     oracle model;
     held h;
@@ -467,6 +528,10 @@ static void run_short(void (*fail_after)(long n), dcsr_resolution before, bool i
         put(matrix, &model, b, true);
     }
     hold(&h, matrix, &model, before == DCSR_RESOLVE_ON_INSERT ? 0 : DCSR_VIEW_DUPLICATES);
+    for (size_t row = 0; older && row < 2; row++) { /* one of two pages is copied */
+        fill_row(b, 3, row, 9);
+        put(matrix, &model, b, row == 0);
+    }
     if (before == DCSR_RESOLVE_AUTO) dcsr_view_destroy(test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0));
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
     for (long n = 0; status != DCSR_OK; n++) {
@@ -501,10 +566,12 @@ Test(memory, may_be_lacking_at_every_step_of_merging)
 {
     open_device();
     NEEDS_GPU();
-    run_short(dcsr_i_fail_allocations_after, DCSR_RESOLVE_ON_INSERT, true);
+    run_short(dcsr_i_fail_allocations_after, DCSR_RESOLVE_ON_INSERT, true, false);
+    run_short(dcsr_i_fail_allocations_after, DCSR_RESOLVE_ON_INSERT, false, true);
     if (!TEST_THREAD_SANITIZER) {
-        run_short(dcsr_i_fail_allocations_after, DCSR_RESOLVE_ON_INSERT, false);
-        run_short(dcsr_i_fail_allocations_after, DCSR_RESOLVE_AUTO, true);
+        run_short(dcsr_i_fail_allocations_after, DCSR_RESOLVE_ON_INSERT, true, true);
+        run_short(dcsr_i_fail_allocations_after, DCSR_RESOLVE_ON_INSERT, false, false);
+        run_short(dcsr_i_fail_allocations_after, DCSR_RESOLVE_AUTO, true, false);
     }
     close_device();
 }
