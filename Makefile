@@ -72,8 +72,6 @@ SUITES  := $(filter-out test_simt $(DEVICE_SUITES),$(notdir $(basename $(SUITE_F
 # Criterion's own runner does not start under ThreadSanitizer and does not see leaks; this one stands in for it.
 RUNNER  := tests/support/sanitizer_main.c
 SUPPORT := $(filter-out $(RUNNER) $(SUITE_FILES),$(wildcard tests/support/*.c tests/ops/*.c))
-# Where there is an emulator these take its devices, whatever they are told.
-DEVICES_SUITES := $(filter test_multi%,$(SUITES))
 # The suites in which threads meet.
 THREADED := $(filter test_threads test_model test_ticket test_view test_matrix test_closing test_failure test_limits \
               test_clone test_clone_model \
@@ -267,18 +265,18 @@ $(BUILD)/tests/test_install: tests/install/test_install.sh tools/install.sh dcsr
 # What runs where: unit on the plain variant; asan and tsan on the cpu, simt, simt-asan and simt-tsan on the emulator.
 suites = $(2:%=$(BUILD)/$(1)/tests/%)
 unit_TESTS      := $(SUITES:%=$(BUILD)/tests/%) $(BUILD)/tests/test_install
-asan_TESTS      := $(call suites,asan,$(filter-out $(DEVICES_SUITES),$(SUITES)))
-tsan_TESTS      := $(call suites,tsan,$(filter-out $(DEVICES_SUITES),$(filter $(SUITES),$(THREADED))))
+asan_TESTS      := $(call suites,asan,$(SUITES))
+tsan_TESTS      := $(call suites,tsan,$(filter $(SUITES),$(THREADED)))
 simt_TESTS      := $(call suites,simt,$(SIMT_SUITES))
 # Under a sanitizer the emulator takes ten times as long and more: the suites that reach every kernel, and those in
 # which threads meet there.
 simt-asan_TESTS := $(call suites,asan,$(filter %_device test_mapping test_prim test_insert_growth \
                      test_matrix test_view test_ticket test_threads test_limits test_closing test_defragment \
-                     test_model test_held $(DEVICES_SUITES) test_simt,$(SIMT_SUITES)))
+                     test_held test_model test_multi_products test_multi_traverse test_simt,$(SIMT_SUITES)))
 simt-tsan_TESTS := $(call suites,tsan,$(filter test_device test_mapping test_prim test_insert_device \
                      test_merge_device test_memory_device test_peers_device test_spmv_pieces_device \
                      test_stage_device test_vector_moves_device test_threads test_ticket \
-                     test_view test_model test_held $(filter $(THREADED),$(DEVICES_SUITES)) test_simt,$(SIMT_SUITES)))
+                     test_held test_view test_model test_multi_products test_multi_traverse test_simt,$(SIMT_SUITES)))
 fuzz_TESTS      := $(FUZZERS:%=$(BUILD)/fuzz/%)
 KINDS     := unit simt fuzz asan simt-asan tsan simt-tsan
 SANITIZED := asan simt-asan tsan simt-tsan

@@ -135,10 +135,9 @@ typedef struct dcsr_i_versions {
     struct dcsr_i_nut *nut[DCSR_I_NUTS]; /* of the newest version of which they were asked for; counted */
     struct dcsr_i_facts *facts;          /* likewise */
     bool closed;                         /* the owner has released the matrix: nothing is cached any more */
-    /* The current one is being changed, with the lock; so many of the next changes leave it as it is, as a reader had
-     * to wait, or it could not be done. */
-    atomic_bool claimed;
-    _Atomic int crowded;
+    /* crowded: so many of the next changes leave the current version as it is, as a reader had to wait while it was
+     * being changed, with the lock. claimed: while it is, how many these are to be in that case; else 0. */
+    _Atomic int claimed, crowded;
     /* The last version of which it is known that columns ascend strictly in all rows, so there is nothing
      * to resolve or sort; 0: none. */
     _Atomic uint64_t ascending;
@@ -519,15 +518,14 @@ void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo
  * that, nor tiles are kept; what a version that is held sees, too, has to stay. Whether that is likely, and fair to
  * readers, and which is the latest version that is held, 0: none is; then claiming makes sure that none after that is
  * until the change is published, which makes the version the next one, or the claim is given up: who asks for a version
- * meanwhile waits, and so does who lets one go. False: it is not allowed. leave: it is not worth trying for the next
- * batches. What is published may leave retired objects, limbo may be NULL. */
+ * meanwhile waits, and so does who lets one go. False: it is not allowed. What is published may leave retired objects,
+ * limbo may be NULL. */
 bool dcsr_i_may_claim_version(dcsr_matrix *matrix, uint64_t *seen);
 bool dcsr_i_claim_version(dcsr_matrix *matrix, uint64_t seen);
 /* The same for so short a time that whoever has to wait need not be counted. */
 bool dcsr_i_claim_briefly(dcsr_matrix *matrix, uint64_t seen);
 void dcsr_i_unclaim_version(dcsr_matrix *matrix);
 void dcsr_i_publish_claimed(dcsr_matrix *matrix, dcsr_i_limbo *limbo);
-void dcsr_i_leave_version(dcsr_matrix *matrix);
 
 /* Gives the current version a tag. */
 void dcsr_i_matrix_tag(dcsr_matrix *matrix, const dcsr_tag *tag);

@@ -197,8 +197,9 @@ void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo
 
 /* ---- Changes in the current version itself ---- */
 
-/* Where a reader has had to wait so many changes leave the way to others free. */
-enum { CROWDED = 64 };
+/* Where a reader has had to wait so many changes leave the way to others free; more, where versions are held meanwhile,
+ * as who holds one after the other has to wait again and again. */
+enum { CROWDED = 64, CROWDED_WITH_READERS = 1024 };
 
 /* The latest version that is held; 0: none is. */
 static uint64_t latest_held(const dcsr_i_versions *versions)
@@ -237,13 +238,13 @@ bool dcsr_i_claim_briefly(dcsr_matrix *matrix, uint64_t seen)
 bool dcsr_i_claim_version(dcsr_matrix *matrix, uint64_t seen)
 {
     if (!dcsr_i_claim_briefly(matrix, seen)) return false;
-    atomic_store(&matrix->versions.claimed, true);
+    atomic_store(&matrix->versions.claimed, seen ? CROWDED_WITH_READERS : CROWDED);
     return true;
 }
 
 void dcsr_i_unclaim_version(dcsr_matrix *matrix)
 {
-    atomic_store(&matrix->versions.claimed, false);
+    atomic_store(&matrix->versions.claimed, 0);
     pthread_mutex_unlock(&matrix->versions.lock);
 }
 
@@ -266,15 +267,11 @@ void dcsr_i_publish_claimed(dcsr_matrix *matrix, dcsr_i_limbo *limbo)
     for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
 }
 
-void dcsr_i_leave_version(dcsr_matrix *matrix)
-{
-    atomic_store_explicit(&matrix->versions.crowded, CROWDED, memory_order_relaxed);
-}
-
 /* Whoever wants to hold a version, or to let one go, says so, if the current one is being changed. */
 static void lock_for_reader(dcsr_matrix *matrix)
 {
-    if (atomic_load(&matrix->versions.claimed)) dcsr_i_leave_version(matrix);
+    const int claimed = atomic_load(&matrix->versions.claimed);
+    if (claimed) atomic_store_explicit(&matrix->versions.crowded, claimed, memory_order_relaxed);
     pthread_mutex_lock(&matrix->versions.lock);
 }
 

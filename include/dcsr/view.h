@@ -1,10 +1,11 @@
 /* view.h: an immutable view of one version of a matrix.
  *
  * A view shows the version that was published last when the view was created, and goes on showing it while
- * the matrix changes. Creating one copies no entries and waits for no writer, unless it is asked to; but on a device,
- * where no view is held, a batch of up to a million entries may be changing the version itself. Then it waits for that,
- * 0.2 ms for a hundred thousand, and the batches after it leave versions alone. Reading takes no lock. What the matrix
- * replaces is kept until the last view that can see it is destroyed.
+ * the matrix changes. Creating one copies no entries and waits for no writer, unless it is asked to; but on a device a
+ * batch of up to a million entries may be changing the current version itself, of which there is no view. Then it waits
+ * for that, 0.2 ms for a hundred thousand, and so does destroying a view of an older one; the batches after it leave
+ * versions alone. Reading takes no lock. What the matrix replaces is kept until the last view that can see it is
+ * destroyed.
  *
  * If the version holds duplicates that are not combined yet, or tombstones, the rows that hold them are
  * resolved while the view is created (the sorted result is the view's own; the other rows are shared).
