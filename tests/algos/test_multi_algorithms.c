@@ -366,7 +366,7 @@ Test(multi_algorithms, components_out_of_memory_leave_names_as_they_were)
         dcsr_components_result result = {.components = 99};
         dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
         for (uint64_t v = 0; v < p.n; v++) component[v] = 77;
-        for (long n = 0; status != DCSR_OK; n += TEST_EMULATOR ? 1 : TEST_SIZE(1, 7, 31)) {
+        for (long n = 0; status != DCSR_OK; n += test_on_emulator() ? 1 : TEST_SIZE(1, 7, 31)) {
             cr_assert_lt(n, 50000);
             for (uint64_t v = 0; v < p.n; v++) cr_assert_eq(component[v], 77);
             cr_assert_eq(result.components, 99);
@@ -387,6 +387,7 @@ Test(multi_algorithms, components_out_of_memory_leave_names_as_they_were)
  * was that there is no memory. A process cannot use it again, so each case has one of its own. */
 static void lose(long operations)
 {
+    NEEDS_EMULATOR();
     /* Nobody waits for the streams of a device that is lost, so what another copies of it may be freed meanwhile. */
     if (TEST_THREAD_SANITIZER) cr_skip_test("devices are not lost under ThreadSanitizer");
     test_random random = {9};

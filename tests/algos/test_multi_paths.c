@@ -40,7 +40,6 @@ static void edge(graph *g, uint64_t u, uint64_t v, double weight)
 static void share(graph *g, dcsr_type type, uint64_t devices)
 {
     char text[32], values[16];
-    snprintf(text, sizeof text, TEST_EMULATOR ? "cuda:0-%d" : "cpu:%d", (int)devices - TEST_EMULATOR);
     for (uint64_t e = 0; e < g->count; e++) {
         test_encode(type, g->weight[e], values);
         TEST_OK(dcsr_matrix_insert(g->matrix, 1, &g->from[e], &g->to[e], type == DCSR_PATTERN ? NULL : values,
@@ -48,7 +47,8 @@ static void share(graph *g, dcsr_type type, uint64_t devices)
     }
     TEST_OK(dcsr_matrix_wait(g->matrix));
     g->view = test_view(g->matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
-    TEST_OK(dcsr_multi_create(&g->devices, text, &(dcsr_multi_options){.threads = 2}));
+    TEST_OK(dcsr_multi_create(&g->devices, test_devices_text(text, (int)devices),
+                              &(dcsr_multi_options){.threads = 2}));
     TEST_OK(dcsr_multi_matrix_from_view(&g->parts, g->devices, g->view,
                                         &(dcsr_matrix_options){.policy = DCSR_POLICY_KEEP}));
     TEST_OK(dcsr_multi_view_create(&g->multi, g->parts, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES));
@@ -111,7 +111,8 @@ static graph random_graph(test_random *random, dcsr_type type, uint64_t devices,
 Test(multi_paths, distances_are_those_of_bellman_and_ford)
 {
     static const dcsr_type types[] = {DCSR_FP64, DCSR_FP64, DCSR_INT32, DCSR_PATTERN, DCSR_UINT64};
-    const test_seeds seeds = test_seeds_from_environment((uint64_t)TEST_SIZE(TEST_EMULATOR ? 16 : 60, 16, 8));
+    const test_seeds seeds =
+        test_seeds_from_environment((uint64_t)TEST_SIZE(test_on_emulator() ? 16 : 60, 16, 8));
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.rounds; seed++) {
         test_seed_begins(seed);
         test_random random = {seed};
@@ -178,7 +179,7 @@ Test(multi_paths, out_of_memory_leaves_results_as_they_were)
         dcsr_sssp_result found = {.reached = 99};
         dcsr_triangles_result counted = {.triangles = 99};
         for (uint64_t v = 0; v < g.n; v++) distance[v] = -7, triangles[v] = 77;
-        for (long n = 0; status != DCSR_OK; n += TEST_EMULATOR ? (kind ? 61 : 3) : TEST_SIZE(1, 7, 31)) {
+        for (long n = 0; status != DCSR_OK; n += test_on_emulator() ? (kind ? 61 : 3) : TEST_SIZE(1, 7, 31)) {
             cr_assert_lt(n, 50000);
             for (uint64_t v = 0; v < g.n; v++) cr_assert(distance[v] == -7 && triangles[v] == 77);
             cr_assert(found.reached == 99 && counted.triangles == 99);
@@ -259,7 +260,8 @@ static void compare_sorted(graph *g, bool symmetric)
 
 Test(multi_paths, triangles_are_those_of_three_loops)
 {
-    const test_seeds seeds = test_seeds_from_environment((uint64_t)TEST_SIZE(TEST_EMULATOR ? 12 : 40, 12, 6));
+    const test_seeds seeds =
+        test_seeds_from_environment((uint64_t)TEST_SIZE(test_on_emulator() ? 12 : 40, 12, 6));
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.rounds; seed++) {
         test_seed_begins(seed);
         test_random random = {seed};
@@ -300,7 +302,7 @@ Test(multi_paths, lists_out_of_memory_leave_triangles_as_they_were)
     dcsr_triangles_result found = {.triangles = 99};
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
     for (int v = 0; v < N; v++) many[v] = 77;
-    for (long n = 0; status != DCSR_OK; n += TEST_EMULATOR ? 1 : TEST_SIZE(1, 7, 31)) {
+    for (long n = 0; status != DCSR_OK; n += test_on_emulator() ? 1 : TEST_SIZE(1, 7, 31)) {
         cr_assert_lt(n, 50000);
         for (int v = 0; v < N; v++) cr_assert_eq(many[v], 77);
         cr_assert_eq(found.triangles, 99);
@@ -340,7 +342,7 @@ Test(multi_paths, bad_arguments_are_refused)
     dcsr_multi *devices;
     dcsr_multi_matrix *wide;
     dcsr_multi_view *view;
-    TEST_OK(dcsr_multi_create(&devices, TEST_EMULATOR ? "cuda:0" : "cpu:2", NULL));
+    TEST_OK(dcsr_multi_create(&devices, test_on_emulator() ? "cuda:0" : "cpu:2", NULL));
     TEST_OK(dcsr_multi_matrix_create(&wide, devices, DCSR_FP64, 2, 3, NULL));
     TEST_OK(dcsr_multi_view_create(&view, wide, DCSR_LAYOUT_SEGMENTS, 0));
     TEST_REFUSED(DCSR_ERROR_DIMENSION_MISMATCH, "2 x 3", dcsr_multi_sssp(distance, NULL, view, 0, NULL));

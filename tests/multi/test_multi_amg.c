@@ -43,14 +43,14 @@ static void compare_with_one(const char *text, int more)
 Test(multi_amg, plane_grids_take_few_iterations_more_than_on_one_device)
 {
     char text[32];
-    snprintf(text, sizeof text, "poisson2d5:%d", TEST_EMULATOR ? 20 : TEST_VARIANT(60, 40, 24));
+    snprintf(text, sizeof text, "poisson2d5:%d", test_on_emulator() ? 20 : TEST_VARIANT(60, 40, 24));
     compare_with_one(text, 2);
 }
 
 Test(multi_amg, space_grids_do_too)
 {
     char text[32];
-    snprintf(text, sizeof text, "poisson3d7:%d", TEST_EMULATOR ? 6 : TEST_VARIANT(16, 12, 8));
+    snprintf(text, sizeof text, "poisson3d7:%d", test_on_emulator() ? 6 : TEST_VARIANT(16, 12, 8));
     compare_with_one(text, 2);
 }
 

@@ -254,6 +254,7 @@ Test(multi_amg_faults, a_solve_survives_failing_allocations)
 /* A device that is lost: the call fails and names one, nobody waits for ever, and all can be destroyed. */
 static void lose_device(long after)
 {
+    NEEDS_EMULATOR();
     world w = open_world("poisson2d5:14", 3, 3);
     dcsr_multi_cg_result result;
     simt_fail_device_after(1, after);

@@ -18,7 +18,7 @@ TestSuite(multi_faults, .init = set_devices);
 static dcsr_multi *open_devices(void)
 {
     dcsr_multi *devices;
-    const char *text = TEST_EMULATOR                               ? "cuda:0-2"
+    const char *text = test_on_emulator()                          ? "cuda:0-2"
                        : test_device_of_auto() == DCSR_DEVICE_CUDA ? "cuda:all"
                                                                    : "cpu:3";
     TEST_OK(dcsr_multi_create(&devices, text, &(dcsr_multi_options){.threads = 2}));
@@ -190,6 +190,7 @@ Test(multi_faults, devices_that_are_not_there_are_named)
 
 Test(multi_faults, gpus_of_two_kinds_are_refused)
 {
+    NEEDS_EMULATOR();
     dcsr_multi *devices = NULL;
     simt_set_another_kind(2);
     TEST_REFUSED(DCSR_ERROR_NO_DEVICE, "name GPUs of one kind",
@@ -225,6 +226,7 @@ static void make_large(large *l)
 
 Test(multi_faults, a_device_without_memory_holds_up_no_later_batch)
 {
+    NEEDS_EMULATOR();
     subject s = {.devices = open_devices()};
     large l;
     dcsr_ticket *ticket;
@@ -327,6 +329,7 @@ static void expect_others(dcsr_multi_view *held, const oracle *model)
 /* Device LOST goes after so many operations, while batches are applied. */
 static void lose_device(long after)
 {
+    NEEDS_EMULATOR();
     static batch b;
     test_random random = {(uint64_t)after + 1};
     subject s;

@@ -265,6 +265,7 @@ Test(multi_insert, without_memory_nothing_is_changed)
  * process cannot use it again, so each case has one of its own. */
 static void insert_and_lose(int device, long operations)
 {
+    NEEDS_EMULATOR();
     static batch b;
     test_random random = {8};
     dcsr_multi *devices = test_devices(3, 2);

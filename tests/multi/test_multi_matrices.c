@@ -35,8 +35,8 @@ static world open_world(uint64_t devices)
 {
     world w = {.context = test_context(2), .count = devices};
     char text[32];
-    snprintf(text, sizeof text, TEST_EMULATOR ? "cuda:0-%d" : "cpu:%d", (int)devices - TEST_EMULATOR);
-    TEST_OK(dcsr_multi_create(&w.devices, text, &(dcsr_multi_options){.threads = 4}));
+    TEST_OK(dcsr_multi_create(&w.devices, test_devices_text(text, (int)devices),
+                              &(dcsr_multi_options){.threads = 4}));
     return w;
 }
 
@@ -502,7 +502,7 @@ Test(multi_matrices, two_groups_for_nodes_give_the_bits_of_one_device)
 Test(multi_matrices, memory_gone_leaves_all_as_it_was)
 {
     test_random random = {3};
-    world w = open_world(TEST_EMULATOR ? 2 : 3);
+    world w = open_world(test_on_emulator() ? 2 : 3);
     both a = random_both(&w, &random, DCSR_INT64, 30, 30, 150, true);
     const dcsr_semiring *semiring = dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_INT64);
     int64_t x[60], y[60];

@@ -18,7 +18,7 @@ static dcsr_multi *open_devices(int count, uint64_t memory_limit)
 {
     dcsr_multi *devices;
     char text[32];
-    if (!TEST_EMULATOR)
+    if (!test_on_emulator())
         snprintf(text, sizeof text, "cpu:%d", count);
     else if (count == MOST_DEVICES)
         snprintf(text, sizeof text, "cuda:all");
@@ -394,7 +394,7 @@ Test(multi_matrix, is_changed_by_all_devices_or_by_none)
 {
     dcsr_multi *devices = open_devices(3, 0);
     for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
-        long n = 0, step = TEST_EMULATOR ? 5 : 1;
+        long n = 0, step = test_on_emulator() ? 5 : 1;
         while (!try_without_memory(devices, &attempts[i], n)) n += step;
         cr_assert(n > 4, "%s: only %ld allocations", attempts[i].name, n);
     }
@@ -406,7 +406,7 @@ Test(multi_matrix, names_the_device_that_has_no_memory)
 {
     /* So many can be packed on the cpu, but not applied; twice as many cannot be packed. */
     enum { ENTRIES = TEST_EMULATOR ? 1 << 19 : 1 << 16, WIDE = 1 << 20 };
-    dcsr_multi *devices = open_devices(2, TEST_EMULATOR ? 1 << 24 : 1 << 21);
+    dcsr_multi *devices = open_devices(2, test_on_emulator() ? 1 << 24 : 1 << 21);
     dcsr_multi_matrix *matrix;
     dcsr_ticket *ticket;
     TEST_OK(dcsr_multi_matrix_create(&matrix, devices, DCSR_FP64, ROWS, WIDE, NULL));
@@ -420,10 +420,10 @@ Test(multi_matrix, names_the_device_that_has_no_memory)
     }
     TEST_OK(dcsr_multi_matrix_insert(matrix, ENTRIES, rows, cols, values, &ticket));
     /* On GPUs the first splits it. */
-    TEST_REFUSED(DCSR_ERROR_OUT_OF_MEMORY, TEST_EMULATOR ? "device 0 (" : "device 1 (",
+    TEST_REFUSED(DCSR_ERROR_OUT_OF_MEMORY, test_on_emulator() ? "device 0 (" : "device 1 (",
                  dcsr_ticket_wait(ticket));
     dcsr_ticket_destroy(ticket);
-    if (!TEST_EMULATOR)
+    if (!test_on_emulator())
         TEST_REFUSED(DCSR_ERROR_OUT_OF_MEMORY, "device 1 (",
                      dcsr_multi_matrix_insert(matrix, 2 * ENTRIES, rows, cols, values, NULL));
     oracle model;

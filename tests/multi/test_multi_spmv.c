@@ -183,7 +183,7 @@ static void check_one(test_random *random, bool peers)
 Test(multi_spmv, gives_the_sums_of_the_triples)
 {
     const test_seeds seeds =
-        test_seeds_from_environment((uint64_t)TEST_SIZE(60, 30, 20) * (TEST_EMULATOR ? 8 : 1));
+        test_seeds_from_environment((uint64_t)TEST_SIZE(60, 30, 20) * (test_on_emulator() ? 8 : 1));
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.rounds; seed++) {
         test_seed_begins(seed);
         test_random random = {seed};
@@ -382,7 +382,7 @@ Test(multi_spmv, memory_gone_leaves_y_as_it_was)
     test_random random = {12};
     problem p = describe(&random, DCSR_FP64, 500, 500, 3000, 6);
     open_matrix(&p, 3, 1);
-    for (int on_devices = 0; on_devices <= TEST_EMULATOR; on_devices++) {
+    for (int on_devices = 0; on_devices <= test_on_emulator(); on_devices++) {
         dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
         open_view(&p, DCSR_LAYOUT_SEGMENTS);
         set_x(&p);
@@ -408,6 +408,7 @@ Test(multi_spmv, memory_gone_leaves_y_as_it_was)
  * that read its memory. The calls say so, and what is left can be destroyed. Returns whether nothing failed. */
 static bool lose_device(long n)
 {
+    NEEDS_EMULATOR();
     test_random random = {13};
     problem p = describe(&random, DCSR_FP64, 400, 400, 2500, n % 2 ? 5 : 0);
     open_matrix(&p, 3, 1);

@@ -115,6 +115,7 @@ static void assert_lost(dcsr_status status)
 /* Nobody waits for the streams of a device that is lost, so what another copies of it may be freed meanwhile, which the
  * emulator, as it goes on, would tell ThreadSanitizer. */
 #define NEEDS_LOSSES() \
+    NEEDS_EMULATOR();  \
     if (TEST_THREAD_SANITIZER) cr_skip_test("devices are not lost under ThreadSanitizer")
 
 static void search_and_lose(long operations)

@@ -14,8 +14,8 @@ static dcsr_multi *open_devices(uint64_t count)
 {
     char text[32];
     dcsr_multi *devices;
-    snprintf(text, sizeof text, TEST_EMULATOR ? "cuda:0-%d" : "cpu:%d", (int)count - TEST_EMULATOR);
-    TEST_OK(dcsr_multi_create(&devices, text, &(dcsr_multi_options){.threads = 2}));
+    TEST_OK(dcsr_multi_create(&devices, test_devices_text(text, (int)count),
+                              &(dcsr_multi_options){.threads = 2}));
     return devices;
 }
 

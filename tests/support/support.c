@@ -51,9 +51,15 @@ dcsr_device test_device_of_auto(void)
     return chosen;
 }
 
+bool test_on_emulator(void)
+{
+    const char *device = getenv("DCSR_DEVICE");
+    return TEST_EMULATOR && !(device && !strcmp(device, "cpu"));
+}
+
 int test_size(int n)
 {
-    return TEST_EMULATOR || getenv("DCSR_TEST_SMALL") ? 1 + n / 32 : n;
+    return test_on_emulator() || getenv("DCSR_TEST_SMALL") ? 1 + n / 32 : n;
 }
 
 /* Random numbers and seeds */

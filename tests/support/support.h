@@ -39,6 +39,9 @@
 #define TEST_EMULATOR 0
 #endif
 
+/* Whether the test is run there: it may be on the cpu. */
+bool test_on_emulator(void);
+
 /* Whether there can be a GPU. */
 #ifdef DCSR_CUDA
 #define TEST_CUDA 1

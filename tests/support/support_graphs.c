@@ -123,9 +123,9 @@ void test_on_graph(test_graph *g, test_graph_check check)
 {
     static const dcsr_type types[] = {DCSR_PATTERN, DCSR_FP64, DCSR_INT32, DCSR_FP32, DCSR_UINT8, DCSR_INT64};
     /* On the emulator threads are the host's: there one number of them is enough, of each graph another. */
-    const int most = TEST_EMULATOR ? 1 + (int)(g->edges % 2) : 2;
+    const int most = test_on_emulator() ? 1 + (int)(g->edges % 2) : 2;
     dcsr_i_assume_busy(0);
-    for (int threads = TEST_EMULATOR ? most : 1; threads <= most; threads++) {
+    for (int threads = test_on_emulator() ? most : 1; threads <= most; threads++) {
         dcsr_context *context = test_context(threads);
         /* Weights count where there are any: of types enough that each graph has another. */
         dcsr_type type = types[(g->edges + (uint64_t)threads) % (sizeof types / sizeof *types)];
@@ -181,7 +181,7 @@ void test_on_graphs(bool symmetric, uint64_t most, test_graph_check check)
             dcsr_coo coo;
             TEST_OK(dcsr_coo_generate(&coo, context, random[r]));
             test_graph g = from_coo(random[r], both, &coo);
-            if (g.vertices <= most && (!TEST_EMULATOR || g.edges < 2000)) test_on_graph(&g, check);
+            if (g.vertices <= most && (!test_on_emulator() || g.edges < 2000)) test_on_graph(&g, check);
             test_graph_free(&g);
         }
     }

@@ -11,12 +11,24 @@
 
 enum { MOST_DEVICES = TEST_EMULATOR ? 3 : 5 };
 
+/* A test of devices that are lost, or alike, begins with it. */
+#define NEEDS_EMULATOR() \
+    if (!test_on_emulator()) cr_skip_test("the devices are not those of the emulator")
+
 /* TestSuite(NAME, .init = set_devices) */
 static inline void set_devices(void)
 {
 #if TEST_EMULATOR
     simt_set_devices(MOST_DEVICES);
 #endif
+}
+
+/* The text of so many devices: those of the emulator, or shares of the cpu. */
+static inline const char *test_devices_text(char text[32], int count)
+{
+    const bool there = test_on_emulator();
+    snprintf(text, 32, there ? "cuda:0-%d" : "cpu:%d", count - there);
+    return text;
 }
 
 /* Opens so many devices, of the kind that suites are run on: shares of the cpu, or GPUs, if there are as many. */
