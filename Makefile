@@ -81,7 +81,7 @@ THREADED := $(filter test_threads test_model test_ticket test_view test_matrix t
               test_mxm test_mxm_calls test_algebra_vectors test_algebra_products test_algebra_matrices \
               test_result_small test_snapshot test_durable test_durable_log test_durable_damage test_durable_kill \
               test_durable_turns test_durable_tags test_names test_store_names test_store_names_kill \
-              test_diff test_diff_model test_amg_setup test_amg_solve test_amg_ways test_amg_update \
+              test_diff test_diff_model test_changed_rows test_amg_setup test_amg_solve test_amg_ways test_amg_update \
               test_betweenness test_bfs_many test_bfs_parents test_components test_pagerank test_triangles test_sssp \
               test_kcore test_ktruss test_independent test_colouring test_bulk test_grow test_single \
               test_matrix_union test_fresh test_nut test_portfolio_cpu test_followers_threads \

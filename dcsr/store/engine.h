@@ -40,6 +40,45 @@ typedef struct dcsr_i_candidates {
     uint64_t compared; /* rows at other places, of which these are what is left */
 } dcsr_i_candidates;
 
+/* A version, as published or a CSR, by which is known where rows are; and its rows as they are read, which may have
+ * been resolved elsewhere. The latter have the same dimensions. */
+typedef struct dcsr_i_compared {
+    dcsr_i_rows rows, shown;
+} dcsr_i_compared;
+
+/* Two of them: rows that are at the same places do not differ, unless places tell nothing (`apart`), as rows are
+ * resolved otherwise for one than for the other. */
+typedef struct dcsr_i_comparison {
+    dcsr_context *context;
+    dcsr_i_compared from, to;
+    bool apart;
+} dcsr_i_comparison;
+
+/* Rows that may differ, found on a device and there. */
+typedef struct dcsr_i_changed_there {
+    const dcsr_i_comparison *of;
+    struct dcsr_i_cuda_stream *stream;       /* on which they are found; entered by the thread */
+    struct dcsr_i_cuda_change_count *counts; /* of each share of the pages, there */
+    uint64_t shares;
+    uint64_t count;   /* rows */
+    uint64_t entries; /* that to.shown has in them, at most */
+    /* Once they are listed: their numbers, ascending; where the entries of each would begin if those of to.shown stood
+     * one behind the other. The stream has to come to it. */
+    uint32_t *list;
+    uint64_t *offsets; /* count + 1 */
+} dcsr_i_changed_there;
+
+typedef struct dcsr_i_finds_changed {
+    /* Counts them. What is compared must last until it is closed. On failure (OUT_OF_MEMORY, DEVICE) it is closed. */
+    dcsr_status (*open)(dcsr_i_changed_there *changed, const dcsr_i_comparison *of);
+    dcsr_status (*list)(dcsr_i_changed_there *changed);
+    /* Compares the entries as they are shown, and leaves rows with others, or in another order: listed. */
+    dcsr_status (*drop_moved)(dcsr_i_changed_there *changed);
+    /* Copies the list to host memory, and waits. */
+    dcsr_status (*bring)(uint64_t *rows, const dcsr_i_changed_there *changed);
+    void (*close)(dcsr_i_changed_there *changed);
+} dcsr_i_finds_changed;
+
 typedef struct dcsr_i_engine {
     /* Makes matrix->current, an empty table of version 1, and the arena. close() frees both, and what else
      * the engine has hung on the matrix, also after an open() that failed. */
@@ -145,6 +184,7 @@ typedef struct dcsr_i_engine {
      * same order. NULL where the entries are in host memory, to be compared there. */
     dcsr_status (*find_candidates)(dcsr_i_candidates *candidates, dcsr_context *context,
                                    const dcsr_i_rows *from, const dcsr_i_rows *to);
+    const dcsr_i_finds_changed *finds_changed; /* likewise */
 } dcsr_i_engine;
 
 extern const dcsr_i_engine dcsr_i_cpu_engine;

@@ -24,12 +24,13 @@ struct dcsr_diff {
 };
 
 /* Rows of two versions in host memory, perhaps of different dimensions, each of them as published or as a CSR.
- * Row i of either has the number numbers[i], or i if that is NULL. Places of `apart` versions are of two arenas. */
+ * Row i of either has the number numbers[i], or i if that is NULL. Places of `apart` versions are of two arenas; where
+ * `all` may differ, places and pages that both share tell nothing. */
 typedef struct dcsr_i_row_pairs {
     dcsr_policy policy;
     const dcsr_i_rows *from, *to;
     const uint32_t *numbers;
-    bool apart;
+    bool apart, all;
 } dcsr_i_row_pairs;
 
 /* ---- diff_pages.c ---- */
@@ -39,11 +40,13 @@ uint64_t dcsr_i_diff_most_rows(const dcsr_i_row_pairs *pairs);
 /* The pages that the versions do not share. */
 dcsr_status dcsr_i_diff_list_pages(dcsr_i_page_list *list, dcsr_context *context,
                                    const dcsr_i_row_pairs *pairs);
-/* Which rows of page[n] of `count` may differ, a bit each: not those that both versions have at the same places. None
- * beyond the last. Asks for what is known of the pages behind it, and for the rows that it tells, so that memory is
- * waited for many times at once. */
-uint64_t dcsr_i_diff_candidates(const dcsr_i_row_pairs *pairs, size_t value_size, const uint32_t *page,
-                                uint64_t n, uint64_t count);
+/* Which rows of page[n] of `count` may differ, a bit each: not those that both versions have at the same places, but
+ * perhaps some behind the last. None beyond the last page. Asks for what is known of the pages behind it, so that
+ * memory is waited for many times at once. */
+uint64_t dcsr_i_diff_candidates(const dcsr_i_row_pairs *pairs, const uint32_t *page, uint64_t n,
+                                uint64_t count);
+/* Asks for the entries of some rows of a page, likewise. */
+void dcsr_i_diff_fetch(const dcsr_i_row_pairs *pairs, size_t value_size, uint32_t page, uint64_t rows);
 
 /* ---- diff_rows.c ---- */
 

@@ -12,7 +12,7 @@ uint64_t dcsr_i_diff_most_rows(const dcsr_i_row_pairs *pairs)
 /* The next page to be looked at. */
 static uint64_t next_page(const dcsr_i_row_pairs *pairs, uint64_t p)
 {
-    if (!pairs->from->table || !pairs->to->table) return p;
+    if (pairs->all || !pairs->from->table || !pairs->to->table) return p;
     return dcsr_i_next_unshared_page(pairs->from->table, pairs->to->table, p);
 }
 
@@ -56,13 +56,22 @@ static uint64_t bits_of(const uint8_t bytes[DCSR_I_PAGE_ROWS])
     return bits;
 }
 
+/* The rows of a page that have entries. */
+static uint64_t rows_in_use(const dcsr_i_row_page *page)
+{
+    uint8_t in_use[DCSR_I_PAGE_ROWS];
+    for (int r = 0; r < DCSR_I_PAGE_ROWS; r++) in_use[r] = page->length[r] != 0;
+    return bits_of(in_use);
+}
+
 /* Which rows of a page may differ: without their pieces where they are in one piece, or the page's segments are
  * shared. */
 static uint64_t find_candidates(const dcsr_i_row_pairs *pairs, page_pair p)
 {
     const dcsr_i_row_page *a = p.from, *b = p.to;
     uint8_t differs[DCSR_I_PAGE_ROWS];
-    if (pairs->apart || !a || !b) return UINT64_MAX;
+    if (!pairs->from->table || !pairs->to->table) return UINT64_MAX;
+    if (pairs->apart || pairs->all || !a || !b) return (a ? rows_in_use(a) : 0) | (b ? rows_in_use(b) : 0);
     uint64_t candidates = a->fragmented ^ b->fragmented;
     bool shared = true;
     for (int k = 0; k < pairs->from->table->segments_per_row && k < pairs->to->table->segments_per_row; k++)
@@ -114,19 +123,21 @@ DCSR_I_PREFETCH void fetch_row(const dcsr_i_rows *rows, const dcsr_i_row_page *p
     if (values) fetch((const char *)rows->values + begin * value_size, values < MOST ? values : MOST);
 }
 
-uint64_t dcsr_i_diff_candidates(const dcsr_i_row_pairs *pairs, size_t value_size, const uint32_t *page,
-                                uint64_t n, uint64_t count)
+uint64_t dcsr_i_diff_candidates(const dcsr_i_row_pairs *pairs, const uint32_t *page, uint64_t n,
+                                uint64_t count)
 {
     enum { LENGTHS_AHEAD = 4, SEGMENTS_AHEAD = 2 };
     if (n + LENGTHS_AHEAD < count) fetch_lengths(pairs, page[n + LENGTHS_AHEAD]);
     if (n + SEGMENTS_AHEAD < count) fetch_segments(pairs, page[n + SEGMENTS_AHEAD]);
-    if (n >= count) return 0;
-    const page_pair p = pair_of(pairs, page[n]);
-    const uint64_t found = find_candidates(pairs, p);
-    for (uint64_t left = found; left; left &= left - 1) {
-        const unsigned r = (unsigned)__builtin_ctzll(left);
+    return n < count ? find_candidates(pairs, pair_of(pairs, page[n])) : 0;
+}
+
+void dcsr_i_diff_fetch(const dcsr_i_row_pairs *pairs, size_t value_size, uint32_t page, uint64_t rows)
+{
+    const page_pair p = pair_of(pairs, page);
+    for (; rows; rows &= rows - 1) {
+        const unsigned r = (unsigned)__builtin_ctzll(rows);
         fetch_row(pairs->from, p.from, r, value_size);
         fetch_row(pairs->to, p.to, r, value_size);
     }
-    return found;
 }

@@ -430,13 +430,21 @@ static bool compare_row(part *p, uint64_t i)
 
 /* ---- Pages, shared among threads ---- */
 
+/* The rows of page[n] that may differ, whose entries are then on their way. */
+static uint64_t look_at_page(const part *p, const uint32_t *page, uint64_t n, uint64_t count)
+{
+    const uint64_t found = dcsr_i_diff_candidates(p->pairs, page, n, count);
+    if (found) dcsr_i_diff_fetch(p->pairs, p->value_size, page[n], found);
+    return found;
+}
+
 static void compare_pages(part *p, const uint32_t *page, uint64_t count)
 {
     const uint64_t rows = dcsr_i_diff_most_rows(p->pairs);
-    uint64_t next = dcsr_i_diff_candidates(p->pairs, p->value_size, page, 0, count);
+    uint64_t next = look_at_page(p, page, 0, count);
     for (uint64_t n = 0; n < count && !p->failed; n++) {
         uint64_t candidates = next;
-        next = dcsr_i_diff_candidates(p->pairs, p->value_size, page, n + 1, count);
+        next = look_at_page(p, page, n + 1, count);
         for (; candidates && !p->failed; candidates &= candidates - 1) {
             const uint64_t i = (uint64_t)page[n] << DCSR_I_PAGE_SHIFT | (uint64_t)__builtin_ctzll(candidates);
             if (i < rows) p->failed = !compare_row(p, i);

@@ -124,4 +124,5 @@ const dcsr_i_engine dcsr_i_cuda_engine = {
     .touched = touched,
     .download = dcsr_i_cuda_download,
     .find_candidates = dcsr_i_cuda_find_candidates,
+    .finds_changed = &dcsr_i_cuda_finds_changed,
 };

@@ -225,6 +225,7 @@ dcsr_status dcsr_i_cuda_download(dcsr_i_csr **csr, dcsr_context *context, const 
 /* The same of the rows whose numbers are given in device memory, as they stand. */
 dcsr_status dcsr_i_cuda_download_rows(dcsr_i_csr **csr, dcsr_context *context, dcsr_i_cuda_stream *stream,
                                       const dcsr_i_rows *rows, const uint32_t *list, uint64_t count);
+extern const dcsr_i_finds_changed dcsr_i_cuda_finds_changed; /* changed_cuda.c */
 dcsr_status dcsr_i_cuda_find_candidates(dcsr_i_candidates *candidates, dcsr_context *context,
                                         const dcsr_i_rows *from, const dcsr_i_rows *to);
 
