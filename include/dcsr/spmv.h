@@ -71,6 +71,13 @@ typedef struct dcsr_spmv_kernel {
 /* The kernels for a device (DCSR_DEVICE_CPU or _CUDA): number 0, 1, ...; NULL beyond the last. */
 DCSR_API const dcsr_spmv_kernel *dcsr_spmv_kernel_at(dcsr_device device, uint64_t number);
 
+/* What dcsr_spmv_plan_refresh() does with a format. */
+typedef enum dcsr_spmv_refreshing {
+    DCSR_SPMV_REFRESH_IF_CHEAPER, /* what is expected to take less time */
+    DCSR_SPMV_ALWAYS_REFRESH,     /* brings it up to date wherever that is possible */
+    DCSR_SPMV_NEVER_REFRESH       /* builds it anew */
+} dcsr_spmv_refreshing;
+
 /* Zero-initialise, then set what should differ from the default. */
 typedef struct dcsr_spmv_options {
     const char *
@@ -86,6 +93,7 @@ typedef struct dcsr_spmv_options {
     bool
         for_energy; /* choose what should take the least energy, where the model was trained on that (dcsr/features.h);
                         else the least time */
+    dcsr_spmv_refreshing refreshing; /* the same bits either way */
 } dcsr_spmv_options;
 
 /* Chooses a kernel for the view and builds its format. The plan holds what the view shows, so that the view may be
@@ -121,18 +129,29 @@ DCSR_API dcsr_status dcsr_spmv_plan_run_on_stream(void *y, dcsr_spmv_plan *plan,
 DCSR_API dcsr_status dcsr_spmv_plan_time(double *seconds, void *y, dcsr_spmv_plan *plan, const void *x,
                                          uint64_t products);
 
-/* The plan shows another view of the same matrix from now on. Formats that can are brought up to date where rows differ
- * (dcsr_view_diff()), others are built anew. On failure the plan is as it was. Errors: as dcsr_spmv_plan_create(). */
+/* The plan shows another view of the same matrix from now on. Its format is built anew, or, where the kernel can and
+ * what has changed finds room, brought up to date in the rows that may differ: those whose entries are at other places
+ * than before. Products are the same, bit for bit, so that cost decides; a plan times what it does. It brings formats
+ * up to date, unless it has seen that not to pay: it took longer for as many rows or fewer than building did last, or
+ * there was no room. Such a finding applies to the next refresh of that kind, and where it is confirmed then, to the
+ * next 2, 4, ... 64. Where most rows have changed, building comes first. The option `refreshing` asks for one or the
+ * other, and dcsr_spmv_plan_info.refresh_reason tells what was done, and why. (On a device a floating-point sum of
+ * duplicates that are not resolved in the matrix may differ in rounding from view to view, as ever.)
+ *
+ * On failure the plan is as it was. Errors: as dcsr_spmv_plan_create(). Cost of finding the rows: that of
+ * dcsr_view_diff() without reading entries; but where more than half of the rows are at other places they are read, as
+ * many may only have moved. */
 DCSR_API dcsr_status dcsr_spmv_plan_refresh(dcsr_spmv_plan *plan, dcsr_view *A);
 
 typedef struct dcsr_spmv_plan_info {
-    const char *kernel;   /* that the next product is made with */
-    char reason[160];     /* why it was chosen */
-    uint64_t bytes;       /* of its format; 0: it reads the view */
-    double build_seconds; /* that building or refreshing the format took last */
-    bool refreshed;       /* what was done last was refreshing, of some rows alone */
-    uint64_t products;    /* made so far */
-    uint64_t version;     /* that the plan shows */
+    const char *kernel;       /* that the next product is made with */
+    char reason[160];         /* why it was chosen */
+    uint64_t bytes;           /* of its format; 0: it reads the view */
+    double build_seconds;     /* that building or refreshing the format took last */
+    bool refreshed;           /* what was done last was refreshing, of some rows alone */
+    char refresh_reason[160]; /* what dcsr_spmv_plan_refresh() did last, and why; "" before it was called */
+    uint64_t products;        /* made so far */
+    uint64_t version;         /* that the plan shows */
 } dcsr_spmv_plan_info;
 DCSR_API dcsr_status dcsr_spmv_plan_get_info(const dcsr_spmv_plan *plan, dcsr_spmv_plan_info *info);
 

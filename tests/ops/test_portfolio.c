@@ -296,124 +296,6 @@ Test(portfolio, plans_follow_a_matrix)
     test_close(context);
 }
 
-/* The row's entries again with other values; or its first entry at another place in place of that, which is free. */
-static void change_row(dcsr_matrix *matrix, dcsr_view *view, uint64_t row, bool moves, test_random *random)
-{
-    dcsr_piece pieces[DCSR_MAX_SEGMENTS];
-    int count;
-    TEST_OK(dcsr_view_get_pieces(view, row, pieces, &count));
-    for (int p = 0; p < count; p++)
-        for (uint64_t k = 0; k < pieces[p].length; k++) {
-            const double value = 1 + (double)test_random_below(random, 1000) / 7;
-            TEST_OK(dcsr_matrix_set(matrix, row, pieces[p].cols[k], &value));
-        }
-    if (!moves || !count) return;
-    bool used[600] = {false};
-    for (int p = 0; p < count; p++)
-        for (uint64_t k = 0; k < pieces[p].length; k++) used[pieces[p].cols[k]] = true;
-    uint64_t free_column = 0;
-    while (used[free_column]) free_column++;
-    TEST_OK(dcsr_matrix_remove(matrix, 1, &row, &(uint64_t){pieces[0].cols[0]}, NULL));
-    TEST_OK(dcsr_matrix_wait(matrix));
-    TEST_OK(dcsr_matrix_set(matrix, row, free_column, &(double){2.5}));
-}
-
-static bool is_one_of(const char *name, const char *const *names)
-{
-    while (*names && strcmp(*names, name)) names++;
-    return *names;
-}
-
-/* Bit for bit, for entries that change in place, rows of as many others, and a row that grows; where rows have room for
- * that, nothing is built anew. */
-Test(portfolio, refreshing_is_as_building_anew)
-{
-    static const char *const always_anew[] = {
-        "segments", "column_tiles", "cusparse_csr1", "cusparse_csr2", "cusparse_coo1", "cusparse_coo2", NULL};
-    static const shape s = {"changed", 600, 600, 6000, EVEN};
-    enum { ROUNDS = 3 };
-    dcsr_context *context = test_context(2);
-    const dcsr_i_spmv_kernel *kernel;
-    double x[600];
-    for (int j = 0; j < 600; j++) x[j] = 1 / (1.0 + j);
-    for (uint64_t k = 0; (kernel = dcsr_i_spmv_kernel_at(device_of(context), k)); k++) {
-        test_random random = {5};
-        dcsr_matrix *matrix = make(context, DCSR_FP64, &s, &random);
-        dcsr_view *view = view_of(matrix);
-        dcsr_spmv_plan *plan = NULL, *anew;
-        dcsr_spmv_plan_info info;
-        const dcsr_spmv_options options = {.kernel = kernel->told.name};
-        if (serves(view, kernel)) TEST_OK(dcsr_spmv_plan_create(&plan, view, &options));
-        for (int round = 0; plan && round < ROUNDS; round++) {
-            for (uint64_t row = 3; row < 600; row += 97) change_row(matrix, view, row, round == 1, &random);
-            if (round == 2) add(matrix, DCSR_FP64, &s, &random, 1);
-            TEST_OK(dcsr_matrix_wait(matrix));
-            dcsr_view_destroy(view);
-            view = view_of(matrix);
-            TEST_OK(dcsr_spmv_plan_refresh(plan, view));
-            TEST_OK(dcsr_spmv_plan_get_info(plan, &info));
-            /* On a device it has codes for the values that there were. */
-            const bool has_codes = test_on_device(context) && !strcmp(kernel->told.name, "dictionary");
-            cr_assert(round == 2 || is_one_of(kernel->told.name, always_anew) || has_codes || info.refreshed,
-                      "%s was built anew", kernel->told.name);
-            TEST_OK(dcsr_spmv_plan_create(&anew, view, &options));
-            double y[600], expected[600];
-            TEST_OK(dcsr_spmv_plan_run(y, plan, x));
-            TEST_OK(dcsr_spmv_plan_run(expected, anew, x));
-            cr_assert(!memcmp(y, expected, sizeof y), "%s, round %d", kernel->told.name, round);
-            dcsr_spmv_plan_destroy(anew);
-        }
-        dcsr_spmv_plan_destroy(plan);
-        dcsr_view_destroy(view);
-        dcsr_matrix_destroy(matrix);
-    }
-    test_close(context);
-}
-
-/* Values among those that there were, entries that move along the diagonals that there are: what a dictionary has codes
- * for stays, what it has none for does not. */
-Test(portfolio, dictionaries_are_refreshed_by_their_codes)
-{
-    static const shape s = {"coded", 500, 500, 1500, EVEN};
-    dcsr_context *context = test_context(1);
-    dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, s.rows, s.cols, DCSR_POLICY_LAST);
-    test_random random = {11};
-    double x[500], y[500], expected[500];
-    for (uint64_t i = 0; i < 500; i++) x[i] = 1 / (1.0 + (double)i);
-    for (uint64_t i = 0; i + 7 < 500; i++)
-        for (uint64_t k = 0; k < 8; k += 7 - 4 * (i % 2)) {
-            const double value = (double)(1 + i % 3);
-            TEST_OK(dcsr_matrix_set(matrix, i, i + k, &value));
-        }
-    dcsr_view *view = view_of(matrix);
-    dcsr_spmv_plan *plan, *anew;
-    const dcsr_spmv_options options = {.kernel = "dictionary"};
-    TEST_OK(dcsr_spmv_plan_create(&plan, view, &options));
-    for (int round = 0; round < 6; round++) {
-        for (int k = 0; k < 20; k++) {
-            const uint64_t row = test_random_below(&random, 490);
-            const double value = round == 5 ? 8 : (double)(1 + test_random_below(&random, 3));
-            TEST_OK(dcsr_matrix_set(matrix, row, row, &value));
-        }
-        TEST_OK(dcsr_matrix_wait(matrix));
-        dcsr_view_destroy(view);
-        view = view_of(matrix);
-        dcsr_spmv_plan_info info;
-        TEST_OK(dcsr_spmv_plan_refresh(plan, view));
-        TEST_OK(dcsr_spmv_plan_get_info(plan, &info));
-        cr_assert_eq(info.refreshed, round < 5 || !test_on_device(context), "round %d", round);
-        TEST_OK(dcsr_spmv_plan_create(&anew, view, &options));
-        TEST_OK(dcsr_spmv_plan_run(y, plan, x));
-        TEST_OK(dcsr_spmv_plan_run(expected, anew, x));
-        cr_assert(!memcmp(y, expected, sizeof y), "round %d", round);
-        dcsr_spmv_plan_destroy(anew);
-    }
-    dcsr_spmv_plan_destroy(plan);
-    dcsr_view_destroy(view);
-    dcsr_matrix_destroy(matrix);
-    test_close(context);
-}
-
 /* Building, running and refreshing with each allocation failing in turn: an error, or what is right; nothing stays. */
 Test(portfolio, failing_allocations_are_reported)
 {
@@ -433,8 +315,9 @@ Test(portfolio, failing_allocations_are_reported)
             dcsr_spmv_plan *plan = NULL;
             char y[200 * sizeof(float)];
             dcsr_i_fail_allocations_after(n);
-            dcsr_status status =
-                dcsr_spmv_plan_create(&plan, view, &(dcsr_spmv_options){.kernel = kernel->told.name});
+            dcsr_status status = dcsr_spmv_plan_create(
+                &plan, view,
+                &(dcsr_spmv_options){.kernel = kernel->told.name, .refreshing = DCSR_SPMV_ALWAYS_REFRESH});
             cr_assert(!status == (plan != NULL));
             if (!status) status = dcsr_spmv_plan_run(y, plan, x);
             const dcsr_status refreshed = status ? status : dcsr_spmv_plan_refresh(plan, next);

@@ -34,12 +34,34 @@ const dcsr_spmv_kernel *dcsr_spmv_kernel_at(dcsr_device device, uint64_t number)
     return kernel ? &kernel->told : NULL;
 }
 
+dcsr_status dcsr_i_spmv_matrix_unmeasured(dcsr_i_spmv_matrix *A, dcsr_view *view)
+{
+    dcsr_view_shape shape;
+    DCSR_TRY(dcsr_view_get_shape(view, &shape));
+    *A = (dcsr_i_spmv_matrix){.context = shape.context,
+                              .view = view,
+                              .rows = dcsr_i_view_rows(view),
+                              .info = {.type = shape.type,
+                                       .layout = shape.layout,
+                                       .rows = shape.rows,
+                                       .cols = shape.cols,
+                                       .version = view->version,
+                                       .nnz = shape.nnz},
+                              .vector_type = shape.type == DCSR_PATTERN ? DCSR_FP64 : shape.type};
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_spmv_measure_matrix(dcsr_i_spmv_matrix *A)
+{
+    if (!A->measured) DCSR_TRY(dcsr_view_get_info(A->view, &A->info));
+    A->measured = true;
+    return DCSR_OK;
+}
+
 dcsr_status dcsr_i_spmv_matrix_of(dcsr_i_spmv_matrix *A, dcsr_view *view)
 {
-    *A = (dcsr_i_spmv_matrix){
-        .context = dcsr_i_view_context(view), .view = view, .rows = dcsr_i_view_rows(view)};
-    A->vector_type = A->rows->type == DCSR_PATTERN ? DCSR_FP64 : A->rows->type;
-    return dcsr_view_get_info(view, &A->info);
+    DCSR_TRY(dcsr_i_spmv_matrix_unmeasured(A, view));
+    return dcsr_i_spmv_measure_matrix(A);
 }
 
 dcsr_status dcsr_i_spmv_run(void *y, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A,

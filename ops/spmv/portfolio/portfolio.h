@@ -6,7 +6,7 @@
  *      refuses()   whether it can serve a matrix at all                    else the next is asked
  *      measure()   bytes of its format, before any of it is built          what plans promise, and are held to
  *      build()     makes the format
- *      refresh()   brings it to another version, of which some rows differ
+ *      refresh()   brings it to another version, of which some rows differ, if may_refresh()
  *      run()       y = A x
  *      discard()   frees the format
  *
@@ -17,7 +17,7 @@
 
 #include "dcsr/base/cuda.h"
 #include "dcsr/base/threads.h"
-#include "dcsr/store/rowtable.h"
+#include "dcsr/view/changed_rows.h"
 #include <dcsr/desc.h>
 #include <dcsr/spmv.h>
 
@@ -30,7 +30,8 @@ typedef struct dcsr_i_spmv_matrix {
     dcsr_context *context;
     dcsr_view *view;
     const dcsr_i_rows *rows; /* of the view */
-    dcsr_view_info info;     /* of the view: entries, lengths of rows, pieces */
+    dcsr_view_info info;     /* of the view */
+    bool measured;           /* else nothing is known there of pieces and of lengths of rows */
     dcsr_type vector_type;   /* of x and y: that of the matrix, fp64 for a pattern */
 } dcsr_i_spmv_matrix;
 
@@ -45,6 +46,7 @@ typedef struct dcsr_i_spmv_product {
 
 typedef struct dcsr_i_spmv_kernel {
     dcsr_spmv_kernel told; /* to callers */
+    bool by_longest;       /* may_refresh() goes by the lengths of rows: both matrices have to be measured */
     /* Why it cannot serve the matrix, constant text that goes on after "kernel NAME "; NULL: it can. May be NULL: it
      * serves all. */
     const char *(*refuses)(const dcsr_i_spmv_matrix *A);
@@ -53,13 +55,16 @@ typedef struct dcsr_i_spmv_kernel {
     dcsr_status (*measure)(uint64_t *bytes, const dcsr_i_spmv_matrix *A);
     /* *format is NULL on failure (OUT_OF_MEMORY, on a device also DEVICE). */
     dcsr_status (*build)(void **format, const dcsr_i_spmv_matrix *A);
-    /* *format, which is that of `before`, another version of the same shape, becomes that of A; only the rows that
-     * `changed` lists, ascending, differ. Costs what these rows are, and some steps a row of all, but no reading of
-     * other entries. All or nothing: *done says whether it was possible; else rows have other lengths than the format
-     * has room for. *bytes is what it takes then, about what measure() says of A. NULL: the format is built anew, as
-     * where it was not done. */
+    /* Whether refresh() may be possible, by the format and what is known of both versions without reading rows, which
+     * need not be measured. NULL: it may always be. */
+    bool (*may_refresh)(const void *format, const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_matrix *before);
+    /* *format, which is that of another version of the same shape, becomes that of A, which need not be measured; only
+     * the rows that `changed` lists may differ. Costs what these rows are, and some steps a row of all, but no reading
+     * of other entries. All or nothing: *done says whether it was possible; else rows have other lengths than the
+     * format has room for. *bytes is what it takes then, about what measure() says of A. NULL: the format is built
+     * anew, as where it was not done. */
     dcsr_status (*refresh)(void **format, bool *done, uint64_t *bytes, const dcsr_i_spmv_matrix *A,
-                           const dcsr_i_spmv_matrix *before, const dcsr_index_list *changed);
+                           dcsr_i_changed_rows *changed);
     dcsr_status (*run)(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A, const void *format);
     void (*discard)(void *format, const dcsr_i_spmv_matrix *A);
 } dcsr_i_spmv_kernel;
@@ -79,7 +84,10 @@ dcsr_status dcsr_i_spmv_time(double *seconds, void *y, const dcsr_i_spmv_kernel 
 /* y = A x on a caller's stream, for a matrix on a device, with y and x in its memory; not complete when it returns. */
 dcsr_status dcsr_i_spmv_run_on_stream(void *y, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A,
                                       const void *format, const void *x, void *stream);
-/* What kernels know of a view: O(rows in use). Errors: on a device also OUT_OF_MEMORY. */
+/* What kernels know of a view: O(1); and measured, O(rows in use), unless it has been. Errors: on a device also
+ * OUT_OF_MEMORY. */
+dcsr_status dcsr_i_spmv_matrix_unmeasured(dcsr_i_spmv_matrix *A, dcsr_view *view);
+dcsr_status dcsr_i_spmv_measure_matrix(dcsr_i_spmv_matrix *A);
 dcsr_status dcsr_i_spmv_matrix_of(dcsr_i_spmv_matrix *A, dcsr_view *view);
 
 /* ---- Of each kernel ---- */

@@ -185,11 +185,12 @@ dcsr_status dcsr_i_spmv_chunks_build(dcsr_i_spmv_chunks **chunks, const dcsr_i_s
 }
 
 /* The chunks that hold the rows, each once; returns how many. */
-static uint64_t chunks_of(uint64_t *which, const dcsr_i_spmv_chunked *kernel, const dcsr_index_list *rows)
+static uint64_t chunks_of(uint64_t *which, const dcsr_i_spmv_chunked *kernel,
+                          const dcsr_i_changed_rows *changed)
 {
     uint64_t count = 0;
-    for (uint64_t i = 0; i < rows->n; i++) {
-        const uint64_t c = rows->indices[i] / kernel->rows;
+    for (uint64_t i = 0; i < changed->count; i++) {
+        const uint64_t c = changed->rows[i] / kernel->rows;
         if (!count || which[count - 1] != c) which[count++] = c;
     }
     return count;
@@ -198,10 +199,10 @@ static uint64_t chunks_of(uint64_t *which, const dcsr_i_spmv_chunked *kernel, co
 /* New chunks are all there before the first takes the place of an old one. */
 dcsr_status dcsr_i_spmv_chunks_refresh(dcsr_i_spmv_chunks *chunks, uint64_t *bytes,
                                        const dcsr_i_spmv_chunked *kernel, const dcsr_i_spmv_matrix *A,
-                                       const void *common, const dcsr_index_list *changed)
+                                       const void *common, const dcsr_i_changed_rows *changed)
 {
     enum { PARTS = 3 }; /* of the memory: numbers, chunks, their bytes */
-    const uint64_t most = changed->n < chunks->count ? changed->n : chunks->count;
+    const uint64_t most = changed->count < chunks->count ? changed->count : chunks->count;
     uint64_t *memory = dcsr_i_calloc(A->context, DCSR_I_SCRATCH, PARTS * most, sizeof(uint64_t));
     if (!memory) return DCSR_ERROR_OUT_OF_MEMORY;
     void **made = (void **)(memory + most);

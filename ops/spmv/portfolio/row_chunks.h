@@ -47,7 +47,7 @@ dcsr_status dcsr_i_spmv_chunks_build(dcsr_i_spmv_chunks **chunks, const dcsr_i_s
 /* *bytes is what it takes then. */
 dcsr_status dcsr_i_spmv_chunks_refresh(dcsr_i_spmv_chunks *chunks, uint64_t *bytes,
                                        const dcsr_i_spmv_chunked *kernel, const dcsr_i_spmv_matrix *A,
-                                       const void *common, const dcsr_index_list *changed);
+                                       const void *common, const dcsr_i_changed_rows *changed);
 /* NULL does nothing. */
 void dcsr_i_spmv_chunks_discard(dcsr_i_spmv_chunks *chunks, const dcsr_i_spmv_matrix *A);
 
@@ -67,14 +67,12 @@ void dcsr_i_spmv_chunks_discard(dcsr_i_spmv_chunks *chunks, const dcsr_i_spmv_ma
     static void discard_##name(void *format, const dcsr_i_spmv_matrix *A)                \
     {                                                                                    \
         dcsr_i_spmv_chunks_discard(format, A);                                           \
-    } /* Likewise, as long as `same`, what all chunks share is that of `before`. */
-#define DCSR_I_SPMV_CHUNKED_REFRESH(name, kernel, common, same)                                          \
-    static dcsr_status refresh_##name(void **format, bool *done, uint64_t *bytes,                        \
-                                      const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_matrix *before,     \
-                                      const dcsr_index_list *changed)                                    \
-    {                                                                                                    \
-        (void)before;                                                                                    \
-        *done = same;                                                                                    \
-        return *done ? dcsr_i_spmv_chunks_refresh(*format, bytes, kernel, A, common, changed) : DCSR_OK; \
+    } /* Likewise, where what all chunks share is that of the version before. */
+#define DCSR_I_SPMV_CHUNKED_REFRESH(name, kernel, common)                                        \
+    static dcsr_status refresh_##name(void **format, bool *done, uint64_t *bytes,                \
+                                      const dcsr_i_spmv_matrix *A, dcsr_i_changed_rows *changed) \
+    {                                                                                            \
+        *done = true;                                                                            \
+        return dcsr_i_spmv_chunks_refresh(*format, bytes, kernel, A, common, changed);           \
     }
 #endif

@@ -85,21 +85,27 @@ static dcsr_status build(void **format, const dcsr_i_spmv_matrix *A)
     return DCSR_OK;
 }
 
+static bool may_refresh(const void *format, const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_matrix *before)
+{
+    (void)format;
+    return A->info.nnz == before->info.nnz;
+}
+
 /* Rows to their places, if all have kept their lengths. */
 static dcsr_status refresh(void **format, bool *done, uint64_t *bytes, const dcsr_i_spmv_matrix *A,
-                           const dcsr_i_spmv_matrix *before, const dcsr_index_list *changed)
+                           dcsr_i_changed_rows *changed)
 {
     const coo_format *f = *format;
     const size_t size = dcsr_type_size(A->info.type);
-    const uint64_t nnz = before->info.nnz;
-    *done = A->info.nnz == nnz;
-    for (uint64_t i = 0; i < changed->n && *done; i++) {
-        const uint64_t row = changed->indices[i],
+    const uint64_t nnz = A->info.nnz;
+    *done = true;
+    for (uint64_t i = 0; i < changed->count && *done; i++) {
+        const uint64_t row = changed->rows[i],
                        end = dcsr_i_list_find(f->rows, 0, nnz, row) + dcsr_i_rows_length(A->rows, row);
         *done = end == dcsr_i_list_find(f->rows, 0, nnz, row + 1);
     }
-    for (uint64_t i = 0; i < changed->n && *done; i++) {
-        const uint64_t row = changed->indices[i], to = dcsr_i_list_find(f->rows, 0, nnz, row);
+    for (uint64_t i = 0; i < changed->count && *done; i++) {
+        const uint64_t row = changed->rows[i], to = dcsr_i_list_find(f->rows, 0, nnz, row);
         dcsr_i_spmv_copy_row(A->rows, row, f->columns + to, size ? (char *)f->values + to * size : NULL);
     }
     return measure(bytes, A);
@@ -109,6 +115,7 @@ const dcsr_i_spmv_kernel dcsr_i_spmv_coo = {
     .told = {.name = "coo", .summary = "COO: a row, a column and a value for each entry, in equal shares"},
     .measure = measure,
     .build = build,
+    .may_refresh = may_refresh,
     .refresh = refresh,
     .run = run,
     .discard = discard,

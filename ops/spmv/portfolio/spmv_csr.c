@@ -71,20 +71,25 @@ static dcsr_status build_csr(void **format, const dcsr_i_spmv_matrix *A)
     return DCSR_OK;
 }
 
+static bool may_refresh_csr(const void *format, const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_matrix *before)
+{
+    (void)format;
+    return A->info.nnz == before->info.nnz;
+}
+
 /* Rows to their places, if all have kept their lengths. */
 static dcsr_status refresh_csr(void **format, bool *done, uint64_t *bytes, const dcsr_i_spmv_matrix *A,
-                               const dcsr_i_spmv_matrix *before, const dcsr_index_list *changed)
+                               dcsr_i_changed_rows *changed)
 {
     const csr *f = *format;
     const size_t size = dcsr_type_size(A->info.type);
-    (void)before;
     *done = true;
-    for (uint64_t i = 0; i < changed->n && *done; i++) {
-        const uint64_t row = changed->indices[i];
+    for (uint64_t i = 0; i < changed->count && *done; i++) {
+        const uint64_t row = changed->rows[i];
         *done = dcsr_i_rows_length(A->rows, row) == f->offsets[row + 1] - f->offsets[row];
     }
-    for (uint64_t i = 0; i < changed->n && *done; i++) {
-        const uint64_t row = changed->indices[i], to = f->offsets[row];
+    for (uint64_t i = 0; i < changed->count && *done; i++) {
+        const uint64_t row = changed->rows[i], to = f->offsets[row];
         dcsr_i_spmv_copy_row(A->rows, row, f->columns + to, size ? (char *)f->values + to * size : NULL);
     }
     return measure_csr(bytes, A);
@@ -109,6 +114,7 @@ const dcsr_i_spmv_kernel dcsr_i_spmv_csr = {
     .refuses = refuses_csr,
     .measure = measure_csr,
     .build = build_csr,
+    .may_refresh = may_refresh_csr,
     .refresh = refresh_csr,
     .run = run_csr,
     .discard = discard_csr,

@@ -152,7 +152,7 @@ static const dcsr_i_spmv_chunked chunked = {.rows = CHUNK_ROWS,
                                             .measure = measure_chunk,
                                             .fill = fill_chunk};
 DCSR_I_SPMV_CHUNKED_CALLS(dictionary, &chunked, NULL)
-DCSR_I_SPMV_CHUNKED_REFRESH(dictionary, &chunked, NULL, true)
+DCSR_I_SPMV_CHUNKED_REFRESH(dictionary, &chunked, NULL)
 
 const dcsr_i_spmv_kernel dcsr_i_spmv_dictionary = {
     .told = {.name = "dictionary",

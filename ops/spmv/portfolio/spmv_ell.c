@@ -20,7 +20,13 @@ static uint64_t measure_chunk(const dcsr_i_spmv_chunk *c)
 
 static const dcsr_i_spmv_chunked chunked = DCSR_I_SLICED(measure_chunk);
 DCSR_I_SPMV_CHUNKED_CALLS(ell, &chunked, &A->info.max_row)
-DCSR_I_SPMV_CHUNKED_REFRESH(ell, &chunked, &A->info.max_row, A->info.max_row == before->info.max_row)
+DCSR_I_SPMV_CHUNKED_REFRESH(ell, &chunked, &A->info.max_row)
+
+static bool may_refresh(const void *format, const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_matrix *before)
+{
+    (void)format;
+    return A->info.max_row == before->info.max_row;
+}
 
 static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A, const void *format)
 {
@@ -29,9 +35,11 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
 
 const dcsr_i_spmv_kernel dcsr_i_spmv_ell = {
     .told = {.name = "ell", .summary = "ELL: rows side by side, each as long as the longest"},
+    .by_longest = true,
     .refuses = refuses,
     .measure = measure_ell,
     .build = build_ell,
+    .may_refresh = may_refresh,
     .refresh = refresh_ell,
     .run = run,
     .discard = discard_ell,

@@ -33,7 +33,7 @@ static uint64_t measure_chunk(const dcsr_i_spmv_chunk *c)
 
 static const dcsr_i_spmv_chunked chunked = DCSR_I_SLICED(measure_chunk);
 DCSR_I_SPMV_CHUNKED_CALLS(hyb, &chunked, NULL)
-DCSR_I_SPMV_CHUNKED_REFRESH(hyb, &chunked, NULL, true)
+DCSR_I_SPMV_CHUNKED_REFRESH(hyb, &chunked, NULL)
 
 static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A, const void *format)
 {

@@ -68,10 +68,15 @@ static dcsr_status build(void **format, const dcsr_i_spmv_matrix *A)
     return dcsr_i_spmv_csr.build(format, A);
 }
 
-static dcsr_status refresh(void **format, bool *done, uint64_t *bytes, const dcsr_i_spmv_matrix *A,
-                           const dcsr_i_spmv_matrix *before, const dcsr_index_list *changed)
+static bool may_refresh(const void *format, const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_matrix *before)
 {
-    return dcsr_i_spmv_csr.refresh(format, done, bytes, A, before, changed);
+    return dcsr_i_spmv_csr.may_refresh(format, A, before);
+}
+
+static dcsr_status refresh(void **format, bool *done, uint64_t *bytes, const dcsr_i_spmv_matrix *A,
+                           dcsr_i_changed_rows *changed)
+{
+    return dcsr_i_spmv_csr.refresh(format, done, bytes, A, changed);
 }
 
 static void discard(void *format, const dcsr_i_spmv_matrix *A)
@@ -84,6 +89,7 @@ const dcsr_i_spmv_kernel dcsr_i_spmv_merge = {
     .refuses = refuses,
     .measure = measure,
     .build = build,
+    .may_refresh = may_refresh,
     .refresh = refresh,
     .run = run,
     .discard = discard,

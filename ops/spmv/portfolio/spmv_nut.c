@@ -33,15 +33,16 @@ dcsr_status dcsr_i_spmv_nut_build(void **format, const dcsr_i_spmv_matrix *A)
 }
 
 dcsr_status dcsr_i_spmv_nut_refresh(void **format, bool *done, uint64_t *bytes, const dcsr_i_spmv_matrix *A,
-                                    const dcsr_i_spmv_matrix *before, const dcsr_index_list *changed)
+                                    dcsr_i_changed_rows *changed)
 {
     dcsr_i_nut_order order = order_of(A);
     dcsr_i_nut *nut, *last = *format;
-    (void)before;
+    DCSR_TRY(dcsr_i_changed_rows_bring(changed));
+    const dcsr_index_list rows = {.indices = changed->rows, .n = changed->count};
     *done = true; /* panels whose rows have changed are made anew */
     order.last = last;
     order.changed = dcsr_i_nut_list_changed;
-    order.user = changed;
+    order.user = &rows;
     DCSR_TRY(dcsr_i_nut_create(&nut, &order));
     dcsr_i_nut_release(last);
     *format = nut;

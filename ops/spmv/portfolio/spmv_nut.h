@@ -9,7 +9,7 @@ const char *dcsr_i_spmv_nut_refuses(const dcsr_i_spmv_matrix *A);
 dcsr_status dcsr_i_spmv_nut_measure(uint64_t *bytes, const dcsr_i_spmv_matrix *A);
 dcsr_status dcsr_i_spmv_nut_build(void **format, const dcsr_i_spmv_matrix *A);
 dcsr_status dcsr_i_spmv_nut_refresh(void **format, bool *done, uint64_t *bytes, const dcsr_i_spmv_matrix *A,
-                                    const dcsr_i_spmv_matrix *before, const dcsr_index_list *changed);
+                                    dcsr_i_changed_rows *changed);
 void dcsr_i_spmv_nut_discard(void *format, const dcsr_i_spmv_matrix *A);
 
 #endif

@@ -10,7 +10,7 @@
 #include "dcsr/base/runtime.h"
 #include "dcsr/view/view_data.h"
 #include "ops/choice/choice.h"
-#include <dcsr/diff.h>
+#include "ops/spmv/portfolio/refresh_rule.h"
 #include <dcsr/vector.h>
 #include <math.h>
 #include <stdarg.h>
@@ -31,6 +31,8 @@ struct dcsr_spmv_plan {
     bool named;   /* the kernel was asked for by name */
     uint64_t expected, memory;
     bool for_energy;
+    dcsr_spmv_refreshing refreshing; /* as the caller wants it */
+    dcsr_i_refresh_rule rule;        /* of the format that there is */
     dcsr_spmv_plan_info info;
 };
 
@@ -139,43 +141,51 @@ static void drop_format(dcsr_spmv_plan *plan)
     plan->format = NULL;
 }
 
-/* The plan has this kernel for this matrix, whose format it builds; else it is as it was. */
-static dcsr_status build(dcsr_spmv_plan *plan, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A)
+static double seconds_since(uint64_t start)
+{
+    return 1e-9 * (double)(dcsr_i_nanoseconds() - start);
+}
+
+/* A format, which may be NULL, its bytes, and the seconds that it took. */
+typedef struct built {
+    void *format;
+    uint64_t bytes;
+    double seconds;
+} built;
+
+static dcsr_status build_format(built *b, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A)
 {
     const uint64_t start = dcsr_i_nanoseconds();
-    void *format = NULL;
-    uint64_t bytes = 0;
-    if (kernel->measure) {
-        DCSR_TRY(kernel->measure(&bytes, A));
-        DCSR_TRY(kernel->build(&format, A));
-    }
-    drop_format(plan);
-    plan->A = *A;
-    plan->kernel = kernel;
-    plan->format = format;
-    plan->info.bytes = bytes;
-    plan->info.build_seconds = kernel->measure ? 1e-9 * (double)(dcsr_i_nanoseconds() - start) : 0;
-    plan->info.refreshed = false;
+    *b = (built){0};
+    if (!kernel->measure) return DCSR_OK;
+    DCSR_TRY(kernel->measure(&b->bytes, A));
+    DCSR_TRY(kernel->build(&b->format, A));
+    b->seconds = seconds_since(start);
     return DCSR_OK;
 }
 
-/* The format becomes that of A where rows differ; *done is false where it cannot, and the plan is as it was. */
-static dcsr_status bring_up_to_date(dcsr_spmv_plan *plan, bool *done, const dcsr_i_spmv_matrix *A)
+/* The format, of this kernel for the plan's matrix, takes the place of the plan's. */
+static void take_format(dcsr_spmv_plan *plan, const dcsr_i_spmv_kernel *kernel, const built *b)
 {
-    const uint64_t start = dcsr_i_nanoseconds();
-    dcsr_diff *diff;
-    dcsr_index_list changed;
-    uint64_t bytes = 0;
-    *done = false;
-    DCSR_TRY(dcsr_view_diff(&diff, plan->A.view, A->view));
-    dcsr_status status = dcsr_diff_get_rows(diff, &changed);
-    if (!status) status = plan->kernel->refresh(&plan->format, done, &bytes, A, &plan->A, &changed);
-    dcsr_diff_destroy(diff);
-    if (status || !*done) return status;
+    if (kernel == plan->kernel && plan->format)
+        dcsr_i_refresh_built(&plan->rule, b->seconds);
+    else
+        dcsr_i_refresh_begin(&plan->rule, b->seconds);
+    drop_format(plan);
+    plan->kernel = kernel;
+    plan->format = b->format;
+    plan->info.bytes = b->bytes;
+}
+
+/* The plan has this kernel for this matrix, whose format it builds; else it is as it was. */
+static dcsr_status build(dcsr_spmv_plan *plan, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A)
+{
+    built b;
+    DCSR_TRY(build_format(&b, kernel, A));
+    take_format(plan, kernel, &b);
     plan->A = *A;
-    plan->info.bytes = bytes;
-    plan->info.build_seconds = 1e-9 * (double)(dcsr_i_nanoseconds() - start);
-    plan->info.refreshed = true;
+    plan->info.build_seconds = b.seconds;
+    plan->info.refreshed = false;
     return DCSR_OK;
 }
 
@@ -264,13 +274,9 @@ static dcsr_status find_next(uint32_t *next, bool *pays, const trial *t, const d
 static dcsr_status try_kernel(dcsr_spmv_plan *plan, trial *t, const dcsr_i_spmv_kernel *kernel)
 {
     double seconds;
-    void *format = NULL;
-    uint64_t bytes = 0;
-    if (kernel->measure) {
-        DCSR_TRY(kernel->measure(&bytes, &plan->A));
-        DCSR_TRY(kernel->build(&format, &plan->A));
-    }
-    const dcsr_status status = time_kernel(&seconds, t, kernel, format, &plan->A);
+    built b;
+    DCSR_TRY(build_format(&b, kernel, &plan->A));
+    const dcsr_status status = time_kernel(&seconds, t, kernel, b.format, &plan->A);
     const bool better = !status && seconds < t->least;
     const double slower = better ? t->least : seconds;
     if (!status && (!t->other || slower < t->of_other)) {
@@ -278,13 +284,10 @@ static dcsr_status try_kernel(dcsr_spmv_plan *plan, trial *t, const dcsr_i_spmv_
         t->of_other = slower;
     }
     if (!better) {
-        if (format) kernel->discard(format, &plan->A);
+        if (b.format) kernel->discard(b.format, &plan->A);
         return status;
     }
-    drop_format(plan);
-    plan->kernel = kernel;
-    plan->format = format;
-    plan->info.bytes = bytes;
+    take_format(plan, kernel, &b);
     t->least = seconds;
     return DCSR_OK;
 }
@@ -325,7 +328,7 @@ static dcsr_status try_kernels(dcsr_spmv_plan *plan)
     if (!status) status = run_trials(plan, &t);
     dcsr_vector_destroy(t.x);
     dcsr_vector_destroy(t.y);
-    plan->info.build_seconds += 1e-9 * (double)(dcsr_i_nanoseconds() - start);
+    plan->info.build_seconds += seconds_since(start);
     if (t.other)
         give_reason(plan, "tried: a product took %.3g us, of %s %.3g us, in place %.3g us", 1e6 * t.least,
                     t.other, 1e6 * t.of_other, 1e6 * t.in_place);
@@ -334,25 +337,33 @@ static dcsr_status try_kernels(dcsr_spmv_plan *plan)
 
 /* ---- Plans ---- */
 
-/* Of the view, which the plan shares; all zero on failure. Where a kernel will be chosen by features these come first,
- * as they count the lengths of rows, which dcsr_view_get_info() takes from them. */
-static dcsr_status open_matrix(dcsr_i_spmv_matrix *A, dcsr_view *view, bool chooses)
+/* Of the view, which the plan shares; all zero on failure. */
+static dcsr_status open_matrix(dcsr_i_spmv_matrix *A, dcsr_view *view)
 {
     dcsr_view *shared;
-    dcsr_features features;
     DCSR_TRY(dcsr_view_share(&shared, view));
-    dcsr_status status = chooses ? dcsr_view_get_features(&features, view, NULL) : DCSR_OK;
-    if (!status) status = dcsr_i_spmv_matrix_of(A, shared);
+    const dcsr_status status = dcsr_i_spmv_matrix_unmeasured(A, shared);
     if (!status) return DCSR_OK;
     dcsr_view_destroy(shared);
     *A = (dcsr_i_spmv_matrix){0};
     return status;
 }
 
+/* For choosing and building. Where a kernel may be chosen by features these come first, as they count the lengths of
+ * rows, too. */
+static dcsr_status measure_matrix(const dcsr_spmv_plan *plan, dcsr_i_spmv_matrix *A)
+{
+    dcsr_features features;
+    if (!plan->named && (!plan->format || !plan->expected))
+        DCSR_TRY(dcsr_view_get_features(&features, A->view, NULL));
+    return dcsr_i_spmv_measure_matrix(A);
+}
+
 /* Chooses and builds for the first time. */
-static dcsr_status begin(dcsr_spmv_plan *plan, const char *name, const dcsr_i_spmv_matrix *A)
+static dcsr_status begin(dcsr_spmv_plan *plan, const char *name, dcsr_i_spmv_matrix *A)
 {
     const dcsr_i_spmv_kernel *kernel;
+    DCSR_TRY(measure_matrix(plan, A));
     DCSR_TRY(plan->named ? choose_named(&kernel, plan, name, A) : choose_freely(&kernel, plan, A));
     DCSR_TRY(build_or_read_in_place(plan, kernel, A));
     const dcsr_status status = try_kernels(plan);
@@ -373,9 +384,10 @@ dcsr_status dcsr_spmv_plan_create(dcsr_spmv_plan **plan, dcsr_view *A, const dcs
     made->expected = options->products;
     made->memory = options->memory;
     made->for_energy = options->for_energy;
+    made->refreshing = options->refreshing;
     dcsr_i_spmv_matrix matrix = {0};
     made->named = options->kernel && strcmp(options->kernel, "auto") != 0;
-    dcsr_status status = open_matrix(&matrix, A, !made->named);
+    dcsr_status status = open_matrix(&matrix, A);
     if (!status) status = begin(made, options->kernel, &matrix);
     if (status) {
         dcsr_i_free(context, DCSR_I_MATRIX, made, 1, sizeof *made);
@@ -442,25 +454,103 @@ dcsr_status dcsr_spmv_plan_run_on_stream(void *y, dcsr_spmv_plan *plan, const vo
     return DCSR_OK;
 }
 
-/* What shows the version of A from now on: the format brought up to date or built anew; or, where nobody has said that
- * building pays, the store again. */
-static dcsr_status follow(dcsr_spmv_plan *plan, const dcsr_i_spmv_matrix *A)
+/* ---- Following a matrix ---- */
+
+/* Why a format cannot be brought up to date, whatever has changed; NULL: it may be possible. */
+static const char *why_no_refresh(const dcsr_spmv_plan *plan, const dcsr_i_spmv_matrix *A)
 {
     const dcsr_i_spmv_kernel *kernel = plan->kernel;
-    const bool same_shape = A->info.rows == plan->A.info.rows && A->info.cols == plan->A.info.cols;
-    if (plan->format && kernel->refresh && same_shape && !A->view->shows_duplicates &&
-        !plan->A.view->shows_duplicates) {
-        bool done;
-        DCSR_TRY(bring_up_to_date(plan, &done, A));
-        if (done) return DCSR_OK;
+    if (!plan->format) return "there was no format";
+    if (plan->refreshing == DCSR_SPMV_NEVER_REFRESH) return "as the options ask for";
+    if (!kernel->refresh) return "the kernel has no other way";
+    if (A->info.rows != plan->A.info.rows || A->info.cols != plan->A.info.cols)
+        return "the matrix has other dimensions";
+    if (kernel->may_refresh && !kernel->may_refresh(plan->format, A, &plan->A))
+        return "the format has no room for what has changed";
+    return NULL;
+}
+
+static const char no_room[] = "the format has no room for rows that have changed";
+
+/* Why building is to be preferred; NULL: it is not. */
+static const char *why_build(dcsr_i_refresh_advice advice)
+{
+    switch (advice) {
+    case DCSR_I_BUILD_AS_MOST_CHANGED:
+        return "most rows have changed";
+    case DCSR_I_BUILD_AS_FOUND_CHEAPER:
+        return "bringing as many rows up to date has taken longer";
+    case DCSR_I_BUILD_AS_FOUND_UNFIT:
+        return "the format had no room for rows that had changed before";
+    default:
+        return NULL;
     }
+}
+
+/* The format becomes that of A where rows have changed, unless building is to be preferred: then *why says so, and the
+ * plan is as it was. Where most rows are elsewhere, many may only have moved. */
+static dcsr_status refresh_changed(dcsr_spmv_plan *plan, const char **why, const dcsr_i_spmv_matrix *A,
+                                   dcsr_i_changed_rows *changed, uint64_t start)
+{
+    const bool always = plan->refreshing == DCSR_SPMV_ALWAYS_REFRESH;
+    const uint64_t rows = A->info.rows < A->info.nnz ? A->info.rows : A->info.nnz, found = changed->count;
+    uint64_t bytes = 0;
+    bool done = false;
+    *why = always ? NULL : why_build(dcsr_i_refresh_rows(&plan->rule, found, rows));
+    if (*why) return DCSR_OK;
+    if (found > rows / 2) DCSR_TRY(dcsr_i_changed_rows_drop_moved(changed));
+    DCSR_TRY(dcsr_i_changed_rows_list(changed));
+    DCSR_TRY(plan->kernel->refresh(&plan->format, &done, &bytes, A, changed));
+    if (!done) {
+        dcsr_i_refresh_did_not_fit(&plan->rule);
+        *why = no_room;
+        return DCSR_OK;
+    }
+    plan->A = *A;
+    plan->info.bytes = bytes;
+    plan->info.build_seconds = seconds_since(start);
+    plan->info.refreshed = true;
+    snprintf(plan->info.refresh_reason, sizeof plan->info.refresh_reason,
+             "brought up to date: %llu of %llu rows have changed", (unsigned long long)changed->count,
+             (unsigned long long)A->info.rows);
+    dcsr_i_refresh_took(&plan->rule, found, plan->info.build_seconds);
+    return DCSR_OK;
+}
+
+static dcsr_status bring_up_to_date(dcsr_spmv_plan *plan, const char **why, const dcsr_i_spmv_matrix *A)
+{
+    const uint64_t start = dcsr_i_nanoseconds();
+    dcsr_i_changed_rows changed;
+    *why = why_no_refresh(plan, A);
+    if (!*why && plan->refreshing != DCSR_SPMV_ALWAYS_REFRESH)
+        *why = why_build(dcsr_i_refresh_at_all(&plan->rule));
+    if (*why) return DCSR_OK;
+    DCSR_TRY(dcsr_i_changed_rows_open(&changed, plan->A.view, A->view));
+    const dcsr_status status = refresh_changed(plan, why, A, &changed, start);
+    dcsr_i_changed_rows_close(&changed);
+    return status;
+}
+
+/* What shows the version of A from now on: the format brought up to date or built anew; or, where nobody has said that
+ * building pays, the store again. */
+static dcsr_status follow(dcsr_spmv_plan *plan, dcsr_i_spmv_matrix *A)
+{
+    const dcsr_i_spmv_kernel *kernel = plan->kernel;
+    const char *why;
+    if (kernel->by_longest) DCSR_TRY(dcsr_i_spmv_measure_matrix(A));
+    DCSR_TRY(bring_up_to_date(plan, &why, A));
+    if (!why) return DCSR_OK;
+    DCSR_TRY(measure_matrix(plan, A));
     const char *refusal = why_not(kernel, A);
     if (refusal && plan->named)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv: kernel %s %s; take another, or auto",
                            kernel->told.name, refusal);
     if (!plan->named && (refusal || !plan->format || !plan->expected))
         DCSR_TRY(choose_freely(&kernel, plan, A));
-    return build_or_read_in_place(plan, kernel, A);
+    DCSR_TRY(build_or_read_in_place(plan, kernel, A));
+    snprintf(plan->info.refresh_reason, sizeof plan->info.refresh_reason, "%s: %s",
+             plan->format ? "built anew" : "read in place", why);
+    return DCSR_OK;
 }
 
 dcsr_status dcsr_spmv_plan_refresh(dcsr_spmv_plan *plan, dcsr_view *A)
@@ -472,7 +562,7 @@ dcsr_status dcsr_spmv_plan_refresh(dcsr_spmv_plan *plan, dcsr_view *A)
                            "spmv_plan_refresh: the view is of another matrix; create a plan for that");
     dcsr_i_spmv_matrix matrix = {0};
     dcsr_view *before = plan->A.view;
-    dcsr_status status = open_matrix(&matrix, A, !plan->named && !plan->format);
+    dcsr_status status = open_matrix(&matrix, A);
     if (!status) status = follow(plan, &matrix);
     dcsr_view_destroy(status ? matrix.view : before);
     return status;

@@ -228,7 +228,7 @@ static const dcsr_i_spmv_chunked chunked = {.rows = CHUNK_ROWS,
                                             .measure = measure_chunk,
                                             .fill = fill_chunk};
 DCSR_I_SPMV_CHUNKED_CALLS(shifts, &chunked, NULL)
-DCSR_I_SPMV_CHUNKED_REFRESH(shifts, &chunked, NULL, true)
+DCSR_I_SPMV_CHUNKED_REFRESH(shifts, &chunked, NULL)
 
 const dcsr_i_spmv_kernel dcsr_i_spmv_shifts = {
     .told = {.name = "shifts",

@@ -34,6 +34,12 @@ __global__ void find_rows(dcsr_i_cuda_walk walk, const uint32_t *offsets, uint64
         if (walk.offsets[i + 1] - walk.offsets[i] != offsets[row + 1] - offsets[row]) *differ = 1;
     }
 }
+
+__global__ void empty_if_raised(uint64_t *offsets, uint64_t n, const uint32_t *flag)
+{
+    if (!*flag) return;
+    for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) offsets[i] = 0;
+}
 } // namespace
 
 void dcsr_i_spmv_find_tiles(dcsr_i_cuda_stream *stream, const uint32_t *ends, uint64_t rows, uint64_t items,
@@ -55,44 +61,33 @@ dcsr_status dcsr_i_spmv_csr_plan(dcsr_i_spmv_format *format, const dcsr_i_spmv_m
     return DCSR_OK;
 }
 
-uint32_t *dcsr_i_spmv_make_flag(const dcsr_i_spmv_making *making)
+void dcsr_i_spmv_stop_if_raised(const dcsr_i_spmv_making *making, const dcsr_i_spmv_changed *changed)
 {
-    uint32_t *flag = (uint32_t *)dcsr_i_cuda_alloc(making->stream, DCSR_I_SCRATCH, 1, sizeof *flag);
-    if (flag) dcsr_i_cuda_fill(making->stream, flag, 0, sizeof *flag);
-    return flag;
+    const uint64_t count = changed->walk.count + 1;
+    dcsr_i_cuda_launch(making->stream, empty_if_raised, count, changed->offsets, count,
+                       (const uint32_t *)changed->differ);
 }
 
-dcsr_status dcsr_i_spmv_read_flag(bool *raised, const dcsr_i_spmv_making *making, uint32_t *flag)
+bool dcsr_i_spmv_csr_may_refresh(const dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,
+                                 const dcsr_i_spmv_format *now)
 {
-    uint32_t read = 0;
-    if (!flag) return DCSR_ERROR_OUT_OF_MEMORY;
-    const dcsr_status status =
-        dcsr_i_cuda_read_back(making->stream, &read, flag, sizeof read, "refreshing a format for spmv");
-    dcsr_i_cuda_free(making->stream, DCSR_I_SCRATCH, flag, 1, sizeof *flag);
-    *raised = read != 0;
-    return status;
+    return format->nnz == now->nnz && !making->contiguous && !format->array[1].lent;
 }
 
-dcsr_status dcsr_i_spmv_csr_refresh(bool *done, dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,
-                                    const dcsr_i_spmv_changed *changed, const dcsr_i_spmv_format *)
+dcsr_status dcsr_i_spmv_csr_refresh(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,
+                                    const dcsr_i_spmv_changed *changed)
 {
     const dcsr_i_cuda_walk &walk = changed->walk;
-    bool differ = true;
-    *done = false;
-    if (making->contiguous || format->array[1].lent) return DCSR_OK;
     uint64_t *begin =
         (uint64_t *)dcsr_i_cuda_alloc(making->stream, DCSR_I_SCRATCH, walk.count, sizeof *begin);
-    uint32_t *flag = begin ? dcsr_i_spmv_make_flag(making) : nullptr;
-    if (flag)
-        dcsr_i_cuda_launch(making->stream, find_rows, walk.count, walk, (const uint32_t *)format->array[0].at,
-                           begin, flag);
-    const dcsr_status status = dcsr_i_spmv_read_flag(&differ, making, flag);
-    *done = !status && !differ;
-    if (*done)
-        dcsr_i_cuda_gather(making->stream, &walk, changed->entries, begin, (uint32_t *)format->array[1].at,
-                           (char *)format->array[2].at);
+    if (!begin) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_launch(making->stream, find_rows, walk.count, walk, (const uint32_t *)format->array[0].at,
+                       begin, changed->differ);
+    dcsr_i_spmv_stop_if_raised(making, changed);
+    dcsr_i_cuda_gather(making->stream, &walk, changed->entries, begin, (uint32_t *)format->array[1].at,
+                       (char *)format->array[2].at);
     dcsr_i_cuda_free(making->stream, DCSR_I_SCRATCH, begin, walk.count, sizeof *begin);
-    return status;
+    return DCSR_OK;
 }
 
 dcsr_status dcsr_i_spmv_csr_fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making)

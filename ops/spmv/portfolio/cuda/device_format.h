@@ -52,7 +52,9 @@ typedef struct dcsr_i_spmv_making {
 /* Rows that have changed, on their device: the walk over their entries as they are now. */
 typedef struct dcsr_i_spmv_changed {
     dcsr_i_cuda_walk walk;
-    uint64_t entries; /* of them, at most */
+    uint64_t entries;  /* of them, at most */
+    uint64_t *offsets; /* the walk's */
+    uint32_t *differ;  /* 0 at first; kernels raise it */
 } dcsr_i_spmv_changed;
 
 typedef struct dcsr_i_spmv_put {
@@ -77,11 +79,15 @@ typedef struct dcsr_i_spmv_recipe {
     void (*run)(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *rows, const dcsr_i_spmv_put *put);
     uint32_t lanes; /* to a row; 0: as the recipe likes */
     bool by_column; /* has a number for each column */
-    /* Writes the rows that have changed to their places; *done becomes false, with nothing written, where these are too
-     * few or too many. `now` has the numbers of the view as it is now, those of `format` are of before. NULL: the
-     * format is built anew. OUT_OF_MEMORY, DEVICE. */
-    dcsr_status (*refresh)(bool *done, dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,
-                           const dcsr_i_spmv_changed *changed, const dcsr_i_spmv_format *now);
+    /* Puts onto the stream what writes the rows that have changed to their places, or raises changed->differ and then
+     * writes nothing, where these are too few or too many. Memory is taken before. OUT_OF_MEMORY, with nothing put that
+     * writes. NULL: the format is built anew. */
+    dcsr_status (*refresh)(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,
+                           const dcsr_i_spmv_changed *changed);
+    /* Whether that may be, by the numbers of the view as it is now; those of `format` are of before, and `making` has
+     * no stream. NULL: it may always be. */
+    bool (*may_refresh)(const dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,
+                        const dcsr_i_spmv_format *now);
 } dcsr_i_spmv_recipe;
 
 /* ---- Recipes ---- */
@@ -123,12 +129,13 @@ static inline void dcsr_i_spmv_say(dcsr_i_spmv_format *format, int array, uint64
 dcsr_status dcsr_i_spmv_csr_plan(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making);
 dcsr_status dcsr_i_spmv_csr_fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making);
 /* Where rows have kept their lengths. */
-dcsr_status dcsr_i_spmv_csr_refresh(bool *done, dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,
-                                    const dcsr_i_spmv_changed *changed, const dcsr_i_spmv_format *now);
-/* A flag that kernels raise, of 4 bytes in scratch memory; NULL: no memory. Reads it back, and frees it; NULL is
- * OUT_OF_MEMORY. */
-uint32_t *dcsr_i_spmv_make_flag(const dcsr_i_spmv_making *making);
-dcsr_status dcsr_i_spmv_read_flag(bool *raised, const dcsr_i_spmv_making *making, uint32_t *flag);
+dcsr_status dcsr_i_spmv_csr_refresh(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,
+                                    const dcsr_i_spmv_changed *changed);
+bool dcsr_i_spmv_csr_may_refresh(const dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,
+                                 const dcsr_i_spmv_format *now);
+/* If changed->differ has been raised, the walk has no entries for what is put onto the stream from now on: so the host
+ * need not look at it before it puts what writes them. */
+void dcsr_i_spmv_stop_if_raised(const dcsr_i_spmv_making *making, const dcsr_i_spmv_changed *changed);
 /* start[k] = how many of the rows weigh less than k * items, for k = 0 .. tiles; row i weighs ends[i] + i. */
 void dcsr_i_spmv_find_tiles(dcsr_i_cuda_stream *stream, const uint32_t *ends, uint64_t rows, uint64_t items,
                             uint32_t *start, uint64_t tiles);

@@ -18,11 +18,11 @@ static dcsr_i_spmv_format shape_of(const dcsr_i_spmv_matrix *A)
 
 /* ---- Making ---- */
 
-/* Its stream is NULL where there is no memory for one. */
-static dcsr_i_spmv_making making_of(const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_recipe *recipe)
+static dcsr_i_spmv_making making_of(const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_recipe *recipe,
+                                    dcsr_i_cuda_stream *stream)
 {
     const dcsr_i_table *table = A->rows->table;
-    return (dcsr_i_spmv_making){.stream = dcsr_i_stream_borrow(A->context),
+    return (dcsr_i_spmv_making){.stream = stream,
                                 .rows = A->rows->device,
                                 .contiguous = A->rows->device.offsets || (table && table->contiguous),
                                 .first = table ? table->first : 0,
@@ -32,7 +32,7 @@ static dcsr_i_spmv_making making_of(const dcsr_i_spmv_matrix *A, const dcsr_i_sp
 static dcsr_status begin(dcsr_i_spmv_making *m, uint64_t **offsets, const dcsr_i_spmv_matrix *A,
                          const dcsr_i_spmv_recipe *recipe)
 {
-    *m = making_of(A, recipe);
+    *m = making_of(A, recipe, dcsr_i_stream_borrow(A->context));
     if (!m->stream) return DCSR_ERROR_OUT_OF_MEMORY;
     m->offsets = m->rows.offsets;
     if (m->offsets) return DCSR_OK;
@@ -148,50 +148,44 @@ dcsr_status dcsr_i_spmv_format_build(void **format, const dcsr_i_spmv_matrix *A,
 
 /* ---- Refreshing ---- */
 
-/* The rows in device memory; *list and *offsets are to be freed. */
-static dcsr_status begin_changed(dcsr_i_spmv_changed *changed, uint32_t **list, uint64_t **offsets,
-                                 const dcsr_i_spmv_making *m, const dcsr_index_list *rows,
-                                 const dcsr_i_spmv_matrix *A)
+static bool may_refresh(const void *made, const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_recipe *recipe)
 {
-    uint32_t *landing = dcsr_i_cuda_landing(m->stream, rows->n * sizeof *landing);
-    if (!landing) return DCSR_ERROR_OUT_OF_MEMORY;
-    *list = dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, rows->n, sizeof **list);
-    *offsets = *list ? dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, rows->n + 1, sizeof **offsets) : NULL;
-    if (!*offsets) return DCSR_ERROR_OUT_OF_MEMORY;
-    for (uint64_t i = 0; i < rows->n; i++) landing[i] = (uint32_t)rows->indices[i];
-    dcsr_i_cuda_copy(m->stream, *list, landing, rows->n * sizeof *landing);
-    DCSR_TRY(dcsr_i_cuda_wait(m->stream, "refreshing a format for spmv")); /* the landing is used again */
-    DCSR_TRY(dcsr_i_cuda_sum_lengths(m->stream, &m->rows, *list, rows->n, *offsets));
-    const uint64_t most = rows->n * A->info.max_row;
-    *changed =
-        (dcsr_i_spmv_changed){{m->rows, *list, rows->n, *offsets}, most < A->info.nnz ? most : A->info.nnz};
-    return DCSR_OK;
+    const dcsr_i_spmv_format now = shape_of(A);
+    const dcsr_i_spmv_making m = making_of(A, recipe, NULL);
+    return recipe->refresh && (!recipe->may_refresh || recipe->may_refresh(made, &m, &now));
+}
+
+/* Puts all of it onto the stream of the list, and waits once; *differ as kernels have told. */
+static dcsr_status refresh_rows(bool *differ, dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m,
+                                const dcsr_i_changed_there *rows, const dcsr_i_spmv_recipe *recipe)
+{
+    uint32_t raised = 0;
+    if (!dcsr_i_cuda_landing(m->stream, sizeof raised)) return DCSR_ERROR_OUT_OF_MEMORY;
+    uint32_t *flag = dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, 1, sizeof *flag);
+    if (!flag) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_fill(m->stream, flag, 0, sizeof *flag);
+    const dcsr_i_spmv_changed changed = {
+        {m->rows, rows->list, rows->count, rows->offsets}, rows->entries, rows->offsets, flag};
+    dcsr_status status = recipe->refresh(format, m, &changed);
+    if (!status)
+        status =
+            dcsr_i_cuda_read_back(m->stream, &raised, flag, sizeof raised, "refreshing a format for spmv");
+    dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, flag, 1, sizeof *flag);
+    *differ = raised;
+    return status;
 }
 
 static dcsr_status refresh(void **made, bool *done, uint64_t *bytes, const dcsr_i_spmv_matrix *A,
-                           const dcsr_index_list *rows, const dcsr_i_spmv_recipe *recipe)
+                           const dcsr_i_changed_rows *rows, const dcsr_i_spmv_recipe *recipe)
 {
     dcsr_i_spmv_format *format = *made;
-    dcsr_i_spmv_changed changed;
-    uint32_t *list = NULL;
-    uint64_t *offsets = NULL;
-    *done = recipe->refresh != NULL;
+    const dcsr_i_spmv_making m = making_of(A, recipe, rows->there.stream);
+    bool differ = false;
     *bytes = bytes_of(format);
-    if (!*done || !rows->n) return DCSR_OK;
-    dcsr_i_spmv_making m = making_of(A, recipe);
-    if (!m.stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = begin_changed(&changed, &list, &offsets, &m, rows, A);
-    const dcsr_i_spmv_format now = shape_of(A);
-    if (!status) status = recipe->refresh(done, format, &m, &changed, &now);
-    dcsr_i_cuda_free(m.stream, DCSR_I_SCRATCH, list, rows->n, sizeof *list);
-    dcsr_i_cuda_free(m.stream, DCSR_I_SCRATCH, offsets, rows->n + 1, sizeof *offsets);
-    const dcsr_status waited = end(&m, NULL, A);
-    if (!status) status = waited;
-    if (!status && *done) {
-        format->nnz = now.nnz;
-        format->longest = now.longest;
-    }
-    return status;
+    if (rows->count) DCSR_TRY(refresh_rows(&differ, format, &m, &rows->there, recipe));
+    *done = !differ;
+    if (*done) format->nnz = A->info.nnz;
+    return DCSR_OK;
 }
 
 static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A, const void *format,
@@ -204,7 +198,7 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
 
 /* ---- The kernels ---- */
 
-#define KERNEL(NAME, RECIPE, SUMMARY)                                                                \
+#define KERNEL_BY(BY_LONGEST, NAME, RECIPE, SUMMARY)                                                 \
     static const char *refuses_##NAME(const dcsr_i_spmv_matrix *A)                                   \
     {                                                                                                \
         return dcsr_i_spmv_format_refuses(A, &(RECIPE));                                             \
@@ -217,11 +211,15 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
     {                                                                                                \
         return dcsr_i_spmv_format_build(format, A, &(RECIPE));                                       \
     }                                                                                                \
-    static dcsr_status refresh_##NAME(void **format, bool *done, uint64_t *bytes,                    \
-                                      const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_matrix *before, \
-                                      const dcsr_index_list *changed)                                \
+    static bool may_refresh_##NAME(const void *format, const dcsr_i_spmv_matrix *A,                  \
+                                   const dcsr_i_spmv_matrix *before)                                 \
     {                                                                                                \
         (void)before;                                                                                \
+        return may_refresh(format, A, &(RECIPE));                                                    \
+    }                                                                                                \
+    static dcsr_status refresh_##NAME(void **format, bool *done, uint64_t *bytes,                    \
+                                      const dcsr_i_spmv_matrix *A, dcsr_i_changed_rows *changed)     \
+    {                                                                                                \
         return refresh(format, done, bytes, A, changed, &(RECIPE));                                  \
     }                                                                                                \
     static dcsr_status run_##NAME(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A,   \
@@ -230,12 +228,15 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
         return run(product, A, format, &(RECIPE));                                                   \
     }                                                                                                \
     const dcsr_i_spmv_kernel dcsr_i_cuda_spmv_##NAME = {.told = {.name = #NAME, .summary = SUMMARY}, \
+                                                        .by_longest = BY_LONGEST,                    \
                                                         .refuses = refuses_##NAME,                   \
                                                         .measure = measure_##NAME,                   \
                                                         .build = build_##NAME,                       \
+                                                        .may_refresh = may_refresh_##NAME,           \
                                                         .refresh = refresh_##NAME,                   \
                                                         .run = run_##NAME,                           \
                                                         .discard = dcsr_i_spmv_format_discard};
+#define KERNEL(NAME, RECIPE, SUMMARY) KERNEL_BY(false, NAME, RECIPE, SUMMARY)
 
 KERNEL(csr, dcsr_i_spmv_recipe_csr, "CSR, as many lanes to each row as the mean length keeps busy")
 KERNEL(csr_scalar, dcsr_i_spmv_recipe_lanes[0], "CSR, a lane to each row")
@@ -253,7 +254,7 @@ KERNEL(merge, dcsr_i_spmv_recipe_merge,
 KERNEL(hubs, dcsr_i_spmv_recipe_hubs,
        "columns by their entries: the elements of x of the first of them in shared memory")
 KERNEL(pcsr, dcsr_i_spmv_recipe_pcsr, "CSR, all products first, then their sums by way of shared memory")
-KERNEL(ell, dcsr_i_spmv_recipe_ell, "all rows padded to the longest, column by column")
+KERNEL_BY(true, ell, dcsr_i_spmv_recipe_ell, "all rows padded to the longest, column by column")
 KERNEL(sellp, dcsr_i_spmv_recipe_sellp, "slices of 32 rows, each padded to its longest (SELL-P)")
 KERNEL(hyb, dcsr_i_spmv_recipe_hyb, "rows up to the mean length padded, the rest as a list of entries")
 KERNEL(coo, dcsr_i_spmv_recipe_coo, "a list of entries with their rows, by segmented sums")

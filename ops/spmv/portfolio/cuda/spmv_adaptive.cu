@@ -145,5 +145,5 @@ void run(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *, const dcsr_
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_adaptive = {nullptr, nullptr, plan,  fill,
-                                                        run,     0,       false, dcsr_i_spmv_csr_refresh};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_adaptive = {
+    nullptr, nullptr, plan, fill, run, 0, false, dcsr_i_spmv_csr_refresh, dcsr_i_spmv_csr_may_refresh};

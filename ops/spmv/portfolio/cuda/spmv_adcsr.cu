@@ -158,21 +158,16 @@ __global__ void compare_bins(dcsr_i_cuda_walk walk, const uint32_t *order, bin_e
 }
 
 /* Nothing is to be written where rows stay in their bins, as they are read in place. */
-dcsr_status refresh(bool *done, dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m,
-                    const dcsr_i_spmv_changed *changed, const dcsr_i_spmv_format *)
+dcsr_status refresh(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m,
+                    const dcsr_i_spmv_changed *changed)
 {
     bin_ends bins;
-    bool differ = true;
     uint64_t rows = 0;
     for (int bin = 0; bin < BINS; bin++) bins.end[bin] = rows += format->bin[bin];
-    uint32_t *flag = dcsr_i_spmv_make_flag(m);
-    if (flag)
-        dcsr_i_cuda_launch(m->stream, compare_bins, changed->walk.count, changed->walk,
-                           array_of<const uint32_t>(format, ORDER), bins,
-                           array_of<const dcsr_i_cuda_spmv_row>(format, CUT), flag);
-    const dcsr_status status = dcsr_i_spmv_read_flag(&differ, m, flag);
-    *done = !status && !differ;
-    return status;
+    dcsr_i_cuda_launch(m->stream, compare_bins, changed->walk.count, changed->walk,
+                       array_of<const uint32_t>(format, ORDER), bins,
+                       array_of<const dcsr_i_cuda_spmv_row>(format, CUT), changed->differ);
+    return DCSR_OK;
 }
 
 /* ---- Products ---- */
@@ -288,4 +283,5 @@ void run(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *rows, const d
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_adcsr = {nullptr, nullptr, plan, fill, run, 0, false, refresh};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_adcsr = {nullptr, nullptr, plan,    fill,   run,
+                                                     0,       false,   refresh, nullptr};

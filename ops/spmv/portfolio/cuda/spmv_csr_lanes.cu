@@ -117,13 +117,28 @@ void run_dynamic(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *, con
 }
 } // namespace
 
-#define BY_LANES(N)                                                                          \
-    {                                                                                        \
-        nullptr, nullptr, plan, dcsr_i_spmv_csr_fill, run, N, false, dcsr_i_spmv_csr_refresh \
+#define BY_LANES(N)                                                                           \
+    {                                                                                         \
+        nullptr, nullptr, plan, dcsr_i_spmv_csr_fill, run, N, false, dcsr_i_spmv_csr_refresh, \
+            dcsr_i_spmv_csr_may_refresh                                                       \
     }
 const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_lanes[6] = {BY_LANES(1), BY_LANES(2),  BY_LANES(4),
                                                         BY_LANES(8), BY_LANES(16), BY_LANES(32)};
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_csr = {
-    refuses_long_rows, nullptr, plan_by_mean, dcsr_i_spmv_csr_fill, run, 0, false, dcsr_i_spmv_csr_refresh};
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dynamic = {
-    nullptr, nullptr, plan_dynamic, dcsr_i_spmv_csr_fill, run_dynamic, 0, false, dcsr_i_spmv_csr_refresh};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_csr = {refuses_long_rows,
+                                                   nullptr,
+                                                   plan_by_mean,
+                                                   dcsr_i_spmv_csr_fill,
+                                                   run,
+                                                   0,
+                                                   false,
+                                                   dcsr_i_spmv_csr_refresh,
+                                                   dcsr_i_spmv_csr_may_refresh};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dynamic = {nullptr,
+                                                       nullptr,
+                                                       plan_dynamic,
+                                                       dcsr_i_spmv_csr_fill,
+                                                       run_dynamic,
+                                                       0,
+                                                       false,
+                                                       dcsr_i_spmv_csr_refresh,
+                                                       dcsr_i_spmv_csr_may_refresh};

@@ -338,8 +338,9 @@ __global__ void DCSR_CUDA_WALK_BOUNDS compare_codes(dcsr_i_cuda_walk walk, coded
 }
 
 /* The places behind the ends of rows that have changed are left. */
-template <class V> __global__ void clear_ends(dcsr_i_cuda_walk walk, coded<V> to)
+template <class V> __global__ void clear_ends(dcsr_i_cuda_walk walk, coded<V> to, const uint32_t *differ)
 {
+    if (*differ) return;
     for (uint64_t i = dcsr_i_cuda_first(); i < walk.count; i += dcsr_i_cuda_step()) {
         const uint64_t row = walk.list[i], slice = row / SLICE;
         for (uint64_t p = walk.offsets[i + 1] - walk.offsets[i]; p < to.strip.width_of(slice); p++) {
@@ -354,31 +355,28 @@ template <class V> __global__ void clear_ends(dcsr_i_cuda_walk walk, coded<V> to
 
 /* Where no slice has another width, and all that is new has a code; those that nothing has any more stay. */
 template <class V>
-dcsr_status refresh_typed(bool *done, const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m,
-                          const dcsr_i_spmv_changed *changed)
+void refresh_typed(const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m,
+                   const dcsr_i_spmv_changed *changed)
 {
     const dcsr_i_cuda_walk &walk = changed->walk;
     const coded<V> to = coded_of<V>(f);
-    bool differ = true;
-    uint32_t *flag = dcsr_i_spmv_make_flag(m);
-    if (flag) {
-        dcsr_i_cuda_launch_warps(m->stream, compare_widths<strips>, walk.count, walk, f->rows, to.strip,
-                                 flag);
-        dcsr_i_cuda_launch_walk(m->stream, compare_codes<V>, changed->entries, walk.count, walk, to, flag);
-    }
-    const dcsr_status status = dcsr_i_spmv_read_flag(&differ, m, flag);
-    *done = !status && !differ;
-    if (!*done) return status;
-    dcsr_i_cuda_launch(m->stream, clear_ends<V>, walk.count, walk, to);
+    dcsr_i_cuda_launch_warps(m->stream, compare_widths<strips>, walk.count, walk, f->rows, to.strip,
+                             changed->differ);
+    dcsr_i_cuda_launch_walk(m->stream, compare_codes<V>, changed->entries, walk.count, walk, to,
+                            changed->differ);
+    dcsr_i_cuda_launch(m->stream, clear_ends<V>, walk.count, walk, to, (const uint32_t *)changed->differ);
+    dcsr_i_spmv_stop_if_raised(m, changed);
     dcsr_i_cuda_launch_walk(m->stream, encode<V>, changed->entries, walk.count, walk, to);
-    return status;
 }
 
-dcsr_status refresh(bool *done, dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m,
-                    const dcsr_i_spmv_changed *changed, const dcsr_i_spmv_format *)
+dcsr_status refresh(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m,
+                    const dcsr_i_spmv_changed *changed)
 {
-    return format->value_size == sizeof(uint64_t) ? refresh_typed<uint64_t>(done, format, m, changed)
-                                                  : refresh_typed<uint32_t>(done, format, m, changed);
+    if (format->value_size == sizeof(uint64_t))
+        refresh_typed<uint64_t>(format, m, changed);
+    else /* also a pattern, which has no table of values */
+        refresh_typed<uint32_t>(format, m, changed);
+    return DCSR_OK;
 }
 
 /* ---- Products ---- */
@@ -477,4 +475,5 @@ void run(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *, const dcsr_
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dictionary = {nullptr, unfit, plan, fill, run, 0, false, refresh};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dictionary = {nullptr, unfit, plan,    fill,   run,
+                                                          0,       false, refresh, nullptr};

@@ -287,8 +287,12 @@ __global__ void DCSR_CUDA_WALK_BOUNDS look_for_numbers(dcsr_i_cuda_walk walk, co
 
 /* Where rows have kept their lengths, and all columns have numbers. These stay, as near to the order of entries as
  * they were; what a row's sum is does not depend on them. */
-dcsr_status refresh(bool *done, dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m,
-                    const dcsr_i_spmv_changed *changed, const dcsr_i_spmv_format *)
+bool may_refresh(const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *, const dcsr_i_spmv_format *now)
+{
+    return now->nnz == f->nnz;
+}
+
+dcsr_status refresh(dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m, const dcsr_i_spmv_changed *changed)
 {
     const dcsr_i_cuda_walk &walk = changed->walk;
     const row_ends ends = {array_of<const uint32_t>(f, ROWS),
@@ -297,22 +301,19 @@ dcsr_status refresh(bool *done, dcsr_i_spmv_format *f, const dcsr_i_spmv_making 
                            f->array[ROWS].count,
                            f->tiles,
                            f->nnz};
-    bool differ = true;
     uint64_t *begin = (uint64_t *)dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, walk.count, sizeof *begin);
-    uint32_t *number = (uint32_t *)dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, f->cols, sizeof *number),
-             *flag = begin && number ? dcsr_i_spmv_make_flag(m) : nullptr;
-    if (flag) {
+    uint32_t *number = (uint32_t *)dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, f->cols, sizeof *number);
+    if (begin && number) {
         number_columns(number, f, m);
-        dcsr_i_cuda_launch(m->stream, find_rows, walk.count, walk, ends, begin, flag);
+        dcsr_i_cuda_launch(m->stream, find_rows, walk.count, walk, ends, begin, changed->differ);
         dcsr_i_cuda_launch_walk(m->stream, look_for_numbers, changed->entries, walk.count, walk,
-                                (const uint32_t *)number, flag);
+                                (const uint32_t *)number, changed->differ);
+        dcsr_i_spmv_stop_if_raised(m, changed);
+        list_walk(f, m, walk, changed->entries, number, begin);
     }
-    const dcsr_status status = dcsr_i_spmv_read_flag(&differ, m, flag);
-    *done = !status && !differ;
-    if (*done) list_walk(f, m, walk, changed->entries, number, begin);
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, begin, walk.count, sizeof *begin);
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, number, f->cols, sizeof *number);
-    return status;
+    return begin && number ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
 /* ---- Products ---- */
@@ -398,4 +399,5 @@ void run(const dcsr_i_spmv_format *f, const dcsr_i_cuda_rows *, const dcsr_i_spm
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hubs = {nullptr, nullptr, plan, fill, run, 0, true, refresh};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hubs = {nullptr, nullptr, plan,    fill,       run,
+                                                    0,       true,    refresh, may_refresh};

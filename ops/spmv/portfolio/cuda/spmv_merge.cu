@@ -103,5 +103,5 @@ void run(const dcsr_i_spmv_format *f, const dcsr_i_cuda_rows *, const dcsr_i_spm
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_merge = {nullptr, nullptr, plan,  fill,
-                                                     run,     0,       false, dcsr_i_spmv_csr_refresh};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_merge = {
+    nullptr, nullptr, plan, fill, run, 0, false, dcsr_i_spmv_csr_refresh, dcsr_i_spmv_csr_may_refresh};

@@ -67,5 +67,12 @@ void run(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *, const dcsr_
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_pcsr = {nullptr, nullptr, plan,  dcsr_i_spmv_csr_fill,
-                                                    run,     0,       false, dcsr_i_spmv_csr_refresh};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_pcsr = {nullptr,
+                                                    nullptr,
+                                                    plan,
+                                                    dcsr_i_spmv_csr_fill,
+                                                    run,
+                                                    0,
+                                                    false,
+                                                    dcsr_i_spmv_csr_refresh,
+                                                    dcsr_i_spmv_csr_may_refresh};

@@ -197,8 +197,9 @@ dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
 }
 
 /* The places behind the ends of rows that have changed have no column. */
-__global__ void clear_ends(dcsr_i_cuda_walk walk, strips strip, uint32_t *columns)
+__global__ void clear_ends(dcsr_i_cuda_walk walk, strips strip, uint32_t *columns, const uint32_t *differ)
 {
+    if (*differ) return;
     for (uint64_t i = dcsr_i_cuda_first(); i < walk.count; i += dcsr_i_cuda_step()) {
         const uint64_t row = walk.list[i], slice = row / SLICE;
         for (uint64_t p = walk.offsets[i + 1] - walk.offsets[i]; p < strip.width_of(slice); p++)
@@ -210,7 +211,9 @@ void move_changed(const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m,
                   const dcsr_i_spmv_changed *changed, const uint64_t *before)
 {
     const dcsr_i_cuda_walk &walk = changed->walk;
-    dcsr_i_cuda_launch(m->stream, clear_ends, walk.count, walk, strips_of(f), array_of<uint32_t>(f, COLUMNS));
+    dcsr_i_cuda_launch(m->stream, clear_ends, walk.count, walk, strips_of(f), array_of<uint32_t>(f, COLUMNS),
+                       (const uint32_t *)changed->differ);
+    dcsr_i_spmv_stop_if_raised(m, changed);
     if (f->value_size == sizeof(uint64_t))
         move_walk<uint64_t>(f, m, walk, changed->entries, before);
     else /* also a pattern, whose values are NULL */
@@ -218,21 +221,18 @@ void move_changed(const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m,
 }
 
 /* Where no slice has another width: of ell all have that of the longest row. */
-dcsr_status refresh(bool *done, dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m,
-                    const dcsr_i_spmv_changed *changed, const dcsr_i_spmv_format *now)
+bool may_refresh_ell(const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *, const dcsr_i_spmv_format *now)
+{
+    return now->longest == f->width;
+}
+
+dcsr_status refresh(dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m, const dcsr_i_spmv_changed *changed)
 {
     const dcsr_i_cuda_walk &walk = changed->walk;
-    bool differ = now->longest != f->width;
-    if (f->array[START].size) {
-        uint32_t *flag = dcsr_i_spmv_make_flag(m);
-        if (flag)
-            dcsr_i_cuda_launch_warps(m->stream, compare_widths<strips>, walk.count, walk, f->rows,
-                                     strips_of(f), flag);
-        const dcsr_status status = dcsr_i_spmv_read_flag(&differ, m, flag);
-        if (status) return status;
-    }
-    *done = !differ;
-    if (*done) move_changed(f, m, changed, nullptr);
+    if (f->array[START].size)
+        dcsr_i_cuda_launch_warps(m->stream, compare_widths<strips>, walk.count, walk, f->rows, strips_of(f),
+                                 changed->differ);
+    move_changed(f, m, changed, nullptr);
     return DCSR_OK;
 }
 
@@ -250,29 +250,28 @@ __global__ void find_listed(dcsr_i_cuda_walk walk, const uint32_t *list_rows, ui
 }
 
 /* Where no row has another number of entries in the list. */
-dcsr_status refresh_coo(bool *done, dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m,
-                        const dcsr_i_spmv_changed *changed, const dcsr_i_spmv_format *)
+bool may_refresh_coo(const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *, const dcsr_i_spmv_format *now)
+{
+    return now->nnz == f->nnz;
+}
+
+dcsr_status refresh_list(dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m,
+                         const dcsr_i_spmv_changed *changed)
 {
     const dcsr_i_cuda_walk &walk = changed->walk;
-    bool differ = true;
     uint64_t *before = (uint64_t *)dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, walk.count, sizeof *before);
-    uint32_t *flag = before ? dcsr_i_spmv_make_flag(m) : nullptr;
-    if (flag)
-        dcsr_i_cuda_launch(m->stream, find_listed, walk.count, walk, array_of<const uint32_t>(f, LIST_ROWS),
-                           f->array[LIST_ROWS].count, f->width, before, flag);
-    const dcsr_status status = dcsr_i_spmv_read_flag(&differ, m, flag);
-    *done = !status && !differ;
-    if (*done) move_changed(f, m, changed, before);
+    if (!before) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_launch(m->stream, find_listed, walk.count, walk, array_of<const uint32_t>(f, LIST_ROWS),
+                       f->array[LIST_ROWS].count, f->width, before, changed->differ);
+    move_changed(f, m, changed, before);
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, before, walk.count, sizeof *before);
-    return status;
+    return DCSR_OK;
 }
 
 /* And strips are as wide as they would be made. */
-dcsr_status refresh_hyb(bool *done, dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m,
-                        const dcsr_i_spmv_changed *changed, const dcsr_i_spmv_format *now)
+bool may_refresh_hyb(const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *, const dcsr_i_spmv_format *now)
 {
-    *done = mean_length(now) == f->width;
-    return *done ? refresh_coo(done, f, m, changed, now) : DCSR_OK;
+    return mean_length(now) == f->width;
 }
 
 /* ---- Products ---- */
@@ -366,11 +365,11 @@ void run(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *, const dcsr_
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_ell = {ell_refuses, nullptr, plan_ell, fill,
-                                                   run,         0,       false,    refresh};
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_sellp = {nullptr, nullptr, plan_sellp, fill,
-                                                     run,     0,       false,      refresh};
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hyb = {nullptr, nullptr, plan_hyb, fill,
-                                                   run,     0,       false,    refresh_hyb};
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_coo = {nullptr, nullptr, plan_coo, fill,
-                                                   run,     0,       false,    refresh_coo};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_ell = {ell_refuses, nullptr, plan_ell, fill,           run,
+                                                   0,           false,   refresh,  may_refresh_ell};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_sellp = {nullptr, nullptr, plan_sellp, fill,   run,
+                                                     0,       false,   refresh,    nullptr};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hyb = {nullptr, nullptr, plan_hyb,     fill,           run,
+                                                   0,       false,   refresh_list, may_refresh_hyb};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_coo = {nullptr, nullptr, plan_coo,     fill,           run,
+                                                   0,       false,   refresh_list, may_refresh_coo};
