@@ -55,20 +55,20 @@ dcsr_i_cuda_room_for dcsr_i_cuda_likely_room(const dcsr_i_cuda_insertion *b)
     return room;
 }
 
-/* The most of late, which is forgotten by and by. */
-static void note(double *seen, uint64_t needed, uint64_t entries)
+/* The most of late, of which so much is left with each batch. */
+static void note(double *seen, double left, uint64_t needed, uint64_t entries)
 {
     const double now = (double)needed / (double)entries;
-    *seen = now > 0.9 * *seen ? now : 0.9 * *seen;
+    *seen = now > left * *seen ? now : left * *seen;
 }
 
 void dcsr_i_cuda_note_needs(dcsr_i_cuda_insertion *b)
 {
     dcsr_i_cuda_needs *seen = &b->matrix->cuda->seen[b->operation->kind == DCSR_I_REMOVE];
-    note(&seen->places, b->plan.places, b->device.most);
-    note(&seen->moving, b->plan.moving, b->device.most);
-    note(&seen->tails, b->plan.tails, b->device.most);
-    note(&seen->pages, b->plan.pages, b->device.most);
+    note(&seen->places, 0.9, b->plan.places, b->device.most);
+    note(&seen->moving, 0.9, b->plan.moving, b->device.most);
+    note(&seen->tails, 0.9, b->plan.tails, b->device.most);
+    note(&seen->pages, 0.5, b->plan.pages, b->device.most); /* many at first, and then few */
 }
 
 dcsr_i_cuda_room_for dcsr_i_cuda_needed_room(const dcsr_i_cuda_insertion *b)
