@@ -7,14 +7,14 @@
 #   make CUDA=no                         without it
 #   make CUDA_ARCH=90                    for GPUs of compute capability 9.0; by default for those that are here
 #
-# Sources are found by folder. The variants (plain, simt, asan, tsan, fuzz, coverage) are the same rules with other
-# flags, each in a folder of its own:
+# Sources are found by folder. The variants (plain, asan, tsan, simt, simt-asan, simt-tsan, fuzz, coverage) are the same
+# rules with other flags, each in a folder of its own:
 #
 #   build/obj/        build/libdcsr.a        build/dcsr        build/tests/test_*         plain, with jemalloc and CUDA
 #   build/asan/obj/   build/asan/libdcsr.a   build/asan/dcsr   build/asan/tests/test_*    and so on
 #
 # What is for GPUs is in *.cu (kernels, and what launches them) and *_cuda.c (what is left of it in C). In the plain
-# variant nvcc compiles the kernels, in simt, asan and tsan the C++ compiler, for the emulator in tests/simt; the other
+# variant nvcc compiles the kernels, in the simt variants the C++ compiler, for the emulator in tests/simt; the other
 # variants have none.
 
 ifeq ($(origin CC),default)
@@ -228,9 +228,11 @@ $(call suite,test_cli_tune): | $(NVML)
 
 runner = $(call objects,$(BUILD)/$(1),$(RUNNER))
 $(eval $(call variant,$(BUILD),$(CC),$(PLAIN),$(JEMALLOC),,$(DEVICE)))
+$(eval $(call variant,$(BUILD)/asan,$(CC),$(ASAN),,$(call runner,asan)))
+$(eval $(call variant,$(BUILD)/tsan,$(CLANG),$(TSAN),,$(call runner,tsan)))
 $(eval $(call variant,$(BUILD)/simt,$(CC),$(SIMT),,,simt))
-$(eval $(call variant,$(BUILD)/asan,$(CC),$(ASAN),,$(call runner,asan),simt))
-$(eval $(call variant,$(BUILD)/tsan,$(CLANG),$(TSAN),,$(call runner,tsan),simt))
+$(eval $(call variant,$(BUILD)/simt-asan,$(CC),$(ASAN),,$(call runner,simt-asan),simt))
+$(eval $(call variant,$(BUILD)/simt-tsan,$(CLANG),$(TSAN),,$(call runner,simt-tsan),simt))
 $(eval $(call variant,$(BUILD)/fuzz,$(CLANG),$(FUZZ),,,,dcsr/%))
 $(eval $(call variant,$(BUILD)/coverage,gcc,$(COVERAGE),,$(call runner,coverage)))
 
@@ -262,7 +264,6 @@ $(BUILD)/tests/test_install: tests/install/test_install.sh tools/install.sh dcsr
 	@printf '#!/bin/sh\nCC="%s" CXX="%s" exec tests/install/test_install.sh %s /opt/dcsr\n' \
 	    '$(CC)' '$(call cxx,$(CC))' '$(INSTALLED)' >$@ && chmod +x $@
 
-# What runs where: unit on the plain variant; asan and tsan on the cpu, simt, simt-asan and simt-tsan on the emulator.
 suites = $(2:%=$(BUILD)/$(1)/tests/%)
 unit_TESTS      := $(SUITES:%=$(BUILD)/tests/%) $(BUILD)/tests/test_install
 asan_TESTS      := $(call suites,asan,$(SUITES))
@@ -270,24 +271,22 @@ tsan_TESTS      := $(call suites,tsan,$(filter $(SUITES),$(THREADED)))
 simt_TESTS      := $(call suites,simt,$(SIMT_SUITES))
 # Under a sanitizer the emulator takes ten times as long and more: the suites that reach every kernel, and those in
 # which threads meet there.
-simt-asan_TESTS := $(call suites,asan,$(filter %_device test_mapping test_prim test_insert_growth \
+simt-asan_TESTS := $(call suites,simt-asan,$(filter %_device test_mapping test_prim test_insert_growth \
                      test_matrix test_view test_ticket test_threads test_limits test_closing test_defragment \
                      test_held test_model test_multi_products test_multi_traverse test_simt,$(SIMT_SUITES)))
-simt-tsan_TESTS := $(call suites,tsan,$(filter test_device test_mapping test_prim test_insert_device \
+simt-tsan_TESTS := $(call suites,simt-tsan,$(filter test_device test_mapping test_prim test_insert_device \
                      test_merge_device test_memory_device test_peers_device test_spmv_pieces_device \
                      test_stage_device test_vector_moves_device test_threads test_ticket \
                      test_held test_view test_model test_multi_products test_multi_traverse test_simt,$(SIMT_SUITES)))
 fuzz_TESTS      := $(FUZZERS:%=$(BUILD)/fuzz/%)
-KINDS     := unit simt fuzz asan simt-asan tsan simt-tsan
-SANITIZED := asan simt-asan tsan simt-tsan
+KINDS     := unit asan tsan simt simt-asan simt-tsan fuzz
+ALL_TESTS := $(foreach kind,$(KINDS),$($(kind)_TESTS))
 RUN_TESTS := FUZZ_SECONDS=$(FUZZ_SECONDS) SIMT_SEEDS=$(SIMT_SEEDS) CLANG=$(CLANG) tools/test.sh
 
-test_KINDS            := $(filter-out $(SANITIZED),$(KINDS))
-test-sanitizers_KINDS := $(SANITIZED)
-programs = $(foreach kind,$(1),$($(kind)_TESTS))
-runs     = $(foreach kind,$(1),$(if $(filter asan tsan,$(kind)),$($(kind)_TESTS:%=cpu:%),$($(kind)_TESTS)))
-test: $(call programs,$(test_KINDS)) all ## test-unit, test-simt and test-fuzz
-test-sanitizers: $(call programs,$(SANITIZED)) ## test-asan, test-tsan, test-simt-asan and test-simt-tsan
+SANITIZED := asan tsan simt-asan simt-tsan
+of_kinds  = $(foreach kind,$(1),$($(kind)_TESTS))
+test: $(call of_kinds,$(filter-out $(SANITIZED),$(KINDS))) all ## test-unit, test-simt and test-fuzz
+test-sanitizers: $(call of_kinds,$(SANITIZED)) ## test-asan, test-tsan, test-simt-asan and test-simt-tsan
 test-unit: $(unit_TESTS) ## the suites, plain
 test-simt: $(simt_TESTS) ## the suites on the emulator of a GPU, some of them with SIMT_SEEDS schedules
 test-fuzz: $(fuzz_TESTS) ## the fuzzers, FUZZ_SECONDS in all
@@ -296,9 +295,9 @@ test-tsan: $(tsan_TESTS) ## the suites in which threads meet, under ThreadSaniti
 test-simt-asan: $(simt-asan_TESTS) ## the suites on the emulator, under AddressSanitizer and UndefinedBehaviorSanitizer
 test-simt-tsan: $(simt-tsan_TESTS) ## the suites in which threads meet, on the emulator under ThreadSanitizer
 test test-sanitizers $(KINDS:%=test-%):
-	@$(RUN_TESTS) $(call runs,$(or $($@_KINDS),$(@:test-%=%)))
+	@$(RUN_TESTS) $(filter-out all,$^)
 
-tests: $(call programs,$(KINDS))
+tests: $(ALL_TESTS)
 
 PEER_SESSIONS ?= 2000
 PEER_SEED     ?= 1
