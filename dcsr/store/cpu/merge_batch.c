@@ -47,11 +47,14 @@ static bool is_searched(const dcsr_i_batch *b, uint64_t length, uint64_t n)
     return n == 1 || length > (b->in_place ? 1 : FEW) * n;
 }
 
-/* The places of a row of so many entries that moves. */
+/* The places of a row of so many entries that moves: never fewer than for less. A row may get fewer entries than was
+ * planned, as some are there already, and must not need more places for that. */
 static uint64_t places_for(const dcsr_i_batch *b, uint64_t length)
 {
-    if (!b->in_place || length > SHORT) return length;
-    return dcsr_i_capacity_for(length, b->matrix->slack / ROOM_SHARE, length);
+    if (!b->in_place) return length;
+    const uint64_t shorter = length < SHORT ? length : SHORT,
+                   places = dcsr_i_capacity_for(shorter, b->matrix->slack / ROOM_SHARE, shorter);
+    return length > places ? length : places;
 }
 
 static uint64_t all_entries(const dcsr_i_row_page *page)
