@@ -269,12 +269,19 @@ static bool resolve(row *r, const part *p)
     return true;
 }
 
+/* Whether row i as a whole is: what is known of its order then says nothing of the entries of a tail. */
+static bool is_in_pieces(const row *r, uint64_t i)
+{
+    const dcsr_i_row_page *page = r->rows->table ? dcsr_i_page(r->rows->table, i >> DCSR_I_PAGE_SHIFT) : NULL;
+    return page && (page->fragmented >> (i & (DCSR_I_PAGE_ROWS - 1)) & 1);
+}
+
 /* Whether row i, of which some first entries may have been dropped, is in one piece whose columns ascend strictly, and
  * none is a tombstone. */
 static bool ascends(const row *r, uint64_t i)
 {
     if (r->count > 1) return false;
-    if (!r->count || dcsr_i_row_is_known_to_ascend(r->rows->table, i)) return true;
+    if (!r->count || (!is_in_pieces(r, i) && dcsr_i_row_is_known_to_ascend(r->rows->table, i))) return true;
     const uint32_t *columns = r->rows->columns + r->pieces[0].begin;
     int64_t previous = -1;
     for (uint64_t e = 0; e < r->pieces[0].length; previous = columns[e++])
