@@ -256,8 +256,8 @@ static inline void dcsr_i_copy_one(void *to, const void *from, size_t size)
         memcpy(to, from, size);
 }
 
-/* Whether it is known of a row that its first piece ascends and deletes nothing. */
-static inline bool dcsr_i_row_is_known_to_ascend(const dcsr_i_table *table, uint64_t row)
+/* Whether it is known of a row's first piece that it ascends and deletes nothing. */
+static inline bool dcsr_i_first_piece_ascends(const dcsr_i_table *table, uint64_t row)
 {
     const dcsr_i_row_page *page = table ? dcsr_i_page(table, row >> DCSR_I_PAGE_SHIFT) : NULL;
     return page && (page->ascending >> (row & (DCSR_I_PAGE_ROWS - 1)) & 1);

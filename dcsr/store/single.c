@@ -48,7 +48,7 @@ static dcsr_status write_row(dcsr_i_result *result, dcsr_i_resolver *resolver, d
     uint32_t lengths[DCSR_I_PAGE_ROWS];
     dcsr_i_room room;
     DCSR_TRY(dcsr_i_result_room(result, 0, dcsr_i_rows_length(&rows, one->row) + 1, &room));
-    const dcsr_i_stretch stretch = {pieces, count, dcsr_i_row_is_known_to_ascend(rows.table, one->row)};
+    const dcsr_i_stretch stretch = {pieces, count, dcsr_i_first_piece_ascends(rows.table, one->row)};
     if (count) n = dcsr_i_resolve_row(resolver, matrix, &stretch, DCSR_MAX_COLS, result->thread[0].next);
     n = edit(&room, matrix->value_size, n, one);
     lengths[one->row - first] = (uint32_t)n;

@@ -32,8 +32,8 @@ typedef struct words {
 typedef struct row {
     const dcsr_i_rows *rows;
     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-    int count;
-    uint64_t stored; /* entries in the pieces */
+    int count, dropped; /* pieces; and how many before them have been left out */
+    uint64_t stored;    /* entries in the pieces */
     const uint32_t *columns;
     const char *values;
     uint64_t length;
@@ -172,6 +172,7 @@ static bool make_filter(part *p, uint64_t first)
 static void find(row *r, const dcsr_i_rows *rows, uint64_t i)
 {
     r->rows = rows;
+    r->dropped = 0;
     r->count = i < rows->rows ? dcsr_i_rows_pieces(rows, i, r->pieces) : 0;
     r->stored = 0;
     for (int k = 0; k < r->count; k++) r->stored += r->pieces[k].length;
@@ -269,19 +270,12 @@ static bool resolve(row *r, const part *p)
     return true;
 }
 
-/* Whether row i as a whole is: what is known of its order then says nothing of the entries of a tail. */
-static bool is_in_pieces(const row *r, uint64_t i)
-{
-    const dcsr_i_row_page *page = r->rows->table ? dcsr_i_page(r->rows->table, i >> DCSR_I_PAGE_SHIFT) : NULL;
-    return page && (page->fragmented >> (i & (DCSR_I_PAGE_ROWS - 1)) & 1);
-}
-
 /* Whether row i, of which some first entries may have been dropped, is in one piece whose columns ascend strictly, and
  * none is a tombstone. */
 static bool ascends(const row *r, uint64_t i)
 {
     if (r->count > 1) return false;
-    if (!r->count || (!is_in_pieces(r, i) && dcsr_i_row_is_known_to_ascend(r->rows->table, i))) return true;
+    if (!r->count || (!r->dropped && dcsr_i_first_piece_ascends(r->rows->table, i))) return true;
     const uint32_t *columns = r->rows->columns + r->pieces[0].begin;
     int64_t previous = -1;
     for (uint64_t e = 0; e < r->pieces[0].length; previous = columns[e++])
@@ -391,6 +385,7 @@ static void drop_first(row *r, uint64_t n)
     r->stored -= n;
     for (; k < r->count && n >= r->pieces[k].length; k++) n -= r->pieces[k].length;
     r->count -= k;
+    r->dropped += k;
     memmove(r->pieces, r->pieces + k, (size_t)r->count * sizeof *r->pieces);
     if (!r->count) return;
     r->pieces[0].begin += n;

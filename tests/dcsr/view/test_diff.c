@@ -137,6 +137,37 @@ Test(diff, finds_one_entry_wherever_it_is_in_a_row)
     test_close(context);
 }
 
+/* What comes for a long row stands behind it as it came. */
+Test(diff, sorts_what_was_appended_to_a_long_row)
+{
+    enum { LONG = 3000 };
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix;
+    uint64_t *rows = test_allocate(LONG, sizeof *rows), *cols = test_allocate(LONG, sizeof *cols);
+    double *values = test_allocate(LONG, sizeof *values);
+    TEST_OK(dcsr_matrix_create(
+        &matrix, context, DCSR_FP64, 2, 3 * LONG,
+        &(dcsr_matrix_options){.resolve = DCSR_RESOLVE_ON_INSERT, .slack = DCSR_SLACK_NONE}));
+    for (uint64_t k = 0; k < LONG; k++) rows[k] = 1, cols[k] = 2 * k, values[k] = 1;
+    TEST_OK(dcsr_matrix_insert(matrix, LONG, rows, cols, values, NULL));
+    dcsr_view *from = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST);
+    TEST_INSERT(matrix, {1, 5, 3});
+    TEST_INSERT(matrix, {1, 3, 5}, {1, 2 * LONG + 9, 4});
+    TEST_INSERT(matrix, {1, 2 * LONG + 7, 2});
+    dcsr_view *to = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST);
+    dcsr_diff *diff = diff_of(from, to);
+    const dcsr_diff_entries e = entries_of(diff);
+    LIST_IS(&e.inserted, DCSR_FP64, {1, 3, 0, 5}, {1, 5, 0, 3}, {1, 2 * LONG + 7, 0, 2},
+            {1, 2 * LONG + 9, 0, 4});
+    cr_assert(!e.changed.nnz && !e.removed.nnz);
+    dcsr_diff_destroy(diff);
+    dcsr_view_destroy(from);
+    dcsr_view_destroy(to);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+    free(rows), free(cols), free(values);
+}
+
 Test(diff, compares_values_bit_by_bit)
 {
     dcsr_context *context = test_context(1);
