@@ -1,4 +1,4 @@
-/* changed_cuda.c: rows that may differ between two versions, found on a device.
+/* changed_cuda.c: rows that may differ between two versions, found on a device, and brought to the host.
  *
  * A version is a list of pages' slots, so one kernel sees which pages two versions share, and compares the pieces of
  * all rows of the others; the host waits once, and learns how many rows are elsewhere. Only if it wants them listed a
@@ -165,3 +165,57 @@ const dcsr_i_finds_changed dcsr_i_cuda_finds_changed = {.open = open_changed,
                                                         .drop_moved = drop_moved,
                                                         .bring = bring_changed,
                                                         .close = close_changed};
+
+/* ---- To the host ----
+ *
+ * What is left once entries have been compared as they stand are rows that a change has touched or that were resolved.
+ * They are gathered and copied: in which entries they differ is found as on the cpu. */
+
+static dcsr_status bring_numbers(dcsr_i_candidates *candidates, const dcsr_i_changed_there *found)
+{
+    candidates->numbers =
+        dcsr_i_alloc(found->of->context, DCSR_I_SCRATCH, found->count, sizeof *candidates->numbers);
+    if (!candidates->numbers) return DCSR_ERROR_OUT_OF_MEMORY;
+    candidates->count = found->count;
+    dcsr_i_cuda_copy(found->stream, candidates->numbers, found->list,
+                     found->count * sizeof *candidates->numbers);
+    return dcsr_i_cuda_wait(found->stream, what);
+}
+
+static dcsr_status bring_rows(dcsr_i_csr **csr, const dcsr_i_candidates *candidates,
+                              const dcsr_i_changed_there *found, const dcsr_i_rows *rows)
+{
+    uint64_t count = candidates->count;
+    while (count && candidates->numbers[count - 1] >= rows->rows) count--;
+    return dcsr_i_cuda_download_rows(csr, found->of->context, found->stream, rows, found->list, count);
+}
+
+static dcsr_status bring(dcsr_i_candidates *candidates, dcsr_i_changed_there *found)
+{
+    candidates->compared = found->count;
+    DCSR_TRY(drop_moved(found));
+    DCSR_TRY(bring_numbers(candidates, found));
+    DCSR_TRY(bring_rows(&candidates->from, candidates, found, &found->of->from.rows));
+    return bring_rows(&candidates->to, candidates, found, &found->of->to.rows);
+}
+
+static void free_all(dcsr_i_candidates *candidates, dcsr_context *context)
+{
+    dcsr_i_csr_release(candidates->from);
+    dcsr_i_csr_release(candidates->to);
+    dcsr_i_free(context, DCSR_I_SCRATCH, candidates->numbers, candidates->count, sizeof *candidates->numbers);
+    *candidates = (dcsr_i_candidates){0};
+}
+
+dcsr_status dcsr_i_cuda_find_candidates(dcsr_i_candidates *candidates, dcsr_context *context,
+                                        const dcsr_i_rows *from, const dcsr_i_rows *to)
+{
+    const dcsr_i_comparison of = {.context = context, .from = {*from, *from}, .to = {*to, *to}};
+    dcsr_i_changed_there found;
+    *candidates = (dcsr_i_candidates){0};
+    DCSR_TRY(open_changed(&found, &of));
+    const dcsr_status status = bring(candidates, &found);
+    close_changed(&found);
+    if (status != DCSR_OK) free_all(candidates, context);
+    return status;
+}
