@@ -64,6 +64,13 @@ dcsr_status dcsr_i_spmv_matrix_of(dcsr_i_spmv_matrix *A, dcsr_view *view)
     return dcsr_i_spmv_measure_matrix(A);
 }
 
+bool dcsr_i_spmv_has_as_many(const void *format, const dcsr_i_spmv_matrix *A,
+                             const dcsr_i_spmv_matrix *before)
+{
+    (void)format;
+    return A->info.nnz == before->info.nnz;
+}
+
 dcsr_status dcsr_i_spmv_run(void *y, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A,
                             const void *format, const void *x)
 {

@@ -89,6 +89,9 @@ dcsr_status dcsr_i_spmv_run_on_stream(void *y, const dcsr_i_spmv_kernel *kernel,
 dcsr_status dcsr_i_spmv_matrix_unmeasured(dcsr_i_spmv_matrix *A, dcsr_view *view);
 dcsr_status dcsr_i_spmv_measure_matrix(dcsr_i_spmv_matrix *A);
 dcsr_status dcsr_i_spmv_matrix_of(dcsr_i_spmv_matrix *A, dcsr_view *view);
+/* may_refresh() of formats in which rows follow one another: whether both versions have as many entries. */
+bool dcsr_i_spmv_has_as_many(const void *format, const dcsr_i_spmv_matrix *A,
+                             const dcsr_i_spmv_matrix *before);
 
 /* ---- Of each kernel ---- */
 

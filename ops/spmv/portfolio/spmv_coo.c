@@ -85,12 +85,6 @@ static dcsr_status build(void **format, const dcsr_i_spmv_matrix *A)
     return DCSR_OK;
 }
 
-static bool may_refresh(const void *format, const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_matrix *before)
-{
-    (void)format;
-    return A->info.nnz == before->info.nnz;
-}
-
 /* Rows to their places, if all have kept their lengths. */
 static dcsr_status refresh(void **format, bool *done, uint64_t *bytes, const dcsr_i_spmv_matrix *A,
                            dcsr_i_changed_rows *changed)
@@ -115,7 +109,7 @@ const dcsr_i_spmv_kernel dcsr_i_spmv_coo = {
     .told = {.name = "coo", .summary = "COO: a row, a column and a value for each entry, in equal shares"},
     .measure = measure,
     .build = build,
-    .may_refresh = may_refresh,
+    .may_refresh = dcsr_i_spmv_has_as_many,
     .refresh = refresh,
     .run = run,
     .discard = discard,

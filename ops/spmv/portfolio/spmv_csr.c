@@ -71,12 +71,6 @@ static dcsr_status build_csr(void **format, const dcsr_i_spmv_matrix *A)
     return DCSR_OK;
 }
 
-static bool may_refresh_csr(const void *format, const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_matrix *before)
-{
-    (void)format;
-    return A->info.nnz == before->info.nnz;
-}
-
 /* Rows to their places, if all have kept their lengths. */
 static dcsr_status refresh_csr(void **format, bool *done, uint64_t *bytes, const dcsr_i_spmv_matrix *A,
                                dcsr_i_changed_rows *changed)
@@ -114,7 +108,7 @@ const dcsr_i_spmv_kernel dcsr_i_spmv_csr = {
     .refuses = refuses_csr,
     .measure = measure_csr,
     .build = build_csr,
-    .may_refresh = may_refresh_csr,
+    .may_refresh = dcsr_i_spmv_has_as_many,
     .refresh = refresh_csr,
     .run = run_csr,
     .discard = discard_csr,

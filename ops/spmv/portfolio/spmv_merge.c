@@ -68,11 +68,6 @@ static dcsr_status build(void **format, const dcsr_i_spmv_matrix *A)
     return dcsr_i_spmv_csr.build(format, A);
 }
 
-static bool may_refresh(const void *format, const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_matrix *before)
-{
-    return dcsr_i_spmv_csr.may_refresh(format, A, before);
-}
-
 static dcsr_status refresh(void **format, bool *done, uint64_t *bytes, const dcsr_i_spmv_matrix *A,
                            dcsr_i_changed_rows *changed)
 {
@@ -89,7 +84,7 @@ const dcsr_i_spmv_kernel dcsr_i_spmv_merge = {
     .refuses = refuses,
     .measure = measure,
     .build = build,
-    .may_refresh = may_refresh,
+    .may_refresh = dcsr_i_spmv_has_as_many,
     .refresh = refresh,
     .run = run,
     .discard = discard,

@@ -71,7 +71,7 @@ void dcsr_i_spmv_stop_if_raised(const dcsr_i_spmv_making *making, const dcsr_i_s
 bool dcsr_i_spmv_csr_may_refresh(const dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,
                                  const dcsr_i_spmv_format *now)
 {
-    return format->nnz == now->nnz && !making->contiguous && !format->array[1].lent;
+    return dcsr_i_spmv_list_may_refresh(format, making, now) && !making->contiguous && !format->array[1].lent;
 }
 
 dcsr_status dcsr_i_spmv_csr_refresh(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,

@@ -131,6 +131,15 @@ dcsr_status dcsr_i_spmv_csr_fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_m
 /* Where rows have kept their lengths. */
 dcsr_status dcsr_i_spmv_csr_refresh(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,
                                     const dcsr_i_spmv_changed *changed);
+/* may_refresh() of formats that list entries: there are as many as before. */
+static inline bool dcsr_i_spmv_list_may_refresh(const dcsr_i_spmv_format *format,
+                                                const dcsr_i_spmv_making *making,
+                                                const dcsr_i_spmv_format *now)
+{
+    (void)making;
+    return format->nnz == now->nnz;
+}
+/* And those of a CSR, if they are its own and need not be all copied. */
 bool dcsr_i_spmv_csr_may_refresh(const dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making,
                                  const dcsr_i_spmv_format *now);
 /* If changed->differ has been raised, the walk has no entries for what is put onto the stream from now on: so the host

@@ -287,11 +287,6 @@ __global__ void DCSR_CUDA_WALK_BOUNDS look_for_numbers(dcsr_i_cuda_walk walk, co
 
 /* Where rows have kept their lengths, and all columns have numbers. These stay, as near to the order of entries as
  * they were; what a row's sum is does not depend on them. */
-bool may_refresh(const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *, const dcsr_i_spmv_format *now)
-{
-    return now->nnz == f->nnz;
-}
-
 dcsr_status refresh(dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m, const dcsr_i_spmv_changed *changed)
 {
     const dcsr_i_cuda_walk &walk = changed->walk;
@@ -399,5 +394,5 @@ void run(const dcsr_i_spmv_format *f, const dcsr_i_cuda_rows *, const dcsr_i_spm
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hubs = {nullptr, nullptr, plan,    fill,       run,
-                                                    0,       true,    refresh, may_refresh};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hubs = {
+    nullptr, nullptr, plan, fill, run, 0, true, refresh, dcsr_i_spmv_list_may_refresh};

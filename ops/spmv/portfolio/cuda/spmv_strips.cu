@@ -250,11 +250,6 @@ __global__ void find_listed(dcsr_i_cuda_walk walk, const uint32_t *list_rows, ui
 }
 
 /* Where no row has another number of entries in the list. */
-bool may_refresh_coo(const dcsr_i_spmv_format *f, const dcsr_i_spmv_making *, const dcsr_i_spmv_format *now)
-{
-    return now->nnz == f->nnz;
-}
-
 dcsr_status refresh_list(dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m,
                          const dcsr_i_spmv_changed *changed)
 {
@@ -371,5 +366,5 @@ const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_sellp = {nullptr, nullptr, plan_sell
                                                      0,       false,   refresh,    nullptr};
 const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hyb = {nullptr, nullptr, plan_hyb,     fill,           run,
                                                    0,       false,   refresh_list, may_refresh_hyb};
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_coo = {nullptr, nullptr, plan_coo,     fill,           run,
-                                                   0,       false,   refresh_list, may_refresh_coo};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_coo = {
+    nullptr, nullptr, plan_coo, fill, run, 0, false, refresh_list, dcsr_i_spmv_list_may_refresh};
