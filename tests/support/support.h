@@ -10,6 +10,7 @@
 #include <dcsr/coo.h>
 #include <dcsr/view.h>
 #include <criterion/criterion.h>
+#include <inttypes.h>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
@@ -103,6 +104,12 @@ typedef struct test_seeds {
 test_seeds test_seeds_from_environment(uint64_t rounds);
 /* Names the seed that runs now: should the process crash, it is printed. */
 void test_seed_begins(uint64_t seed);
+/* Of a sequence of steps that is drawn from a seed, both of which *s has: says where it fails. */
+#define TEST_STEP(s, condition, ...) TEST_STEP_(s, condition, __VA_ARGS__, "")
+#define TEST_STEP_(s, condition, format, ...)                                                       \
+    cr_assert(condition, "DCSR_TEST_SEED=%" PRIu64 ", step %u: " format "%s", (s)->seed, (s)->step, \
+              __VA_ARGS__)
+#define TEST_STEP_OK(s, call) TEST_STEP(s, (call) == DCSR_OK, "%s: %s", #call, dcsr_thread_error())
 
 /* One stored entry of the oracle. */
 typedef struct oracle_entry {

@@ -30,12 +30,6 @@ typedef struct sequence {
     uint64_t rows[MOST], cols[MOST], values[MOST];
 } sequence;
 
-#define CHECK(s, condition, ...) CHECK_(s, condition, __VA_ARGS__, "")
-#define CHECK_(s, condition, format, ...)                                                           \
-    cr_assert(condition, "DCSR_TEST_SEED=%" PRIu64 ", step %u: " format "%s", (s)->seed, (s)->step, \
-              __VA_ARGS__)
-#define CHECK_OK(s, call) CHECK(s, (call) == DCSR_OK, "%s: %s", #call, dcsr_thread_error())
-
 static uint64_t below(sequence *s, uint64_t n)
 {
     return test_random_below(&s->random, n);
@@ -80,13 +74,13 @@ static void change(sequence *s)
     random_values(s, n);
     const void *values = s->now.type == DCSR_PATTERN ? NULL : s->values;
     if (kind < 3) {
-        CHECK_OK(s, dcsr_matrix_insert(s->matrix, n, s->rows, s->cols, values, &ticket));
+        TEST_STEP_OK(s, dcsr_matrix_insert(s->matrix, n, s->rows, s->cols, values, &ticket));
         oracle_insert(&s->now, n, s->rows, s->cols, values);
     } else {
-        CHECK_OK(s, dcsr_matrix_remove(s->matrix, n, s->rows, s->cols, &ticket));
+        TEST_STEP_OK(s, dcsr_matrix_remove(s->matrix, n, s->rows, s->cols, &ticket));
         oracle_remove(&s->now, n, s->rows, s->cols);
     }
-    CHECK_OK(s, dcsr_ticket_wait(ticket));
+    TEST_STEP_OK(s, dcsr_ticket_wait(ticket));
     dcsr_ticket_destroy(ticket);
 }
 
@@ -99,13 +93,13 @@ static void change_one(sequence *s)
     random_values(s, 1);
     if (below(s, 2)) {
         const void *values = s->now.type == DCSR_PATTERN ? NULL : s->values;
-        CHECK_OK(s, dcsr_matrix_set(s->matrix, s->rows[0], s->cols[0], values));
+        TEST_STEP_OK(s, dcsr_matrix_set(s->matrix, s->rows[0], s->cols[0], values));
         oracle_remove(&s->now, 1, s->rows, s->cols);
         oracle_insert(&s->now, 1, s->rows, s->cols, values);
     } else {
         const bool there = oracle_get(&s->now, s->rows[0], s->cols[0], &value);
-        CHECK_OK(s, dcsr_matrix_remove_one(s->matrix, s->rows[0], s->cols[0], &was_there));
-        CHECK(s, was_there == there, "removed: %d", was_there);
+        TEST_STEP_OK(s, dcsr_matrix_remove_one(s->matrix, s->rows[0], s->cols[0], &was_there));
+        TEST_STEP(s, was_there == there, "removed: %d", was_there);
         oracle_remove(&s->now, 1, s->rows, s->cols);
     }
 }
@@ -114,15 +108,15 @@ static void change_one(sequence *s)
 static void change_all(sequence *s)
 {
     if (below(s, 2)) {
-        CHECK_OK(s, dcsr_matrix_defragment(s->matrix, (dcsr_defragment_scope)below(s, 2), NULL));
+        TEST_STEP_OK(s, dcsr_matrix_defragment(s->matrix, (dcsr_defragment_scope)below(s, 2), NULL));
     } else {
         const uint64_t rows = ROWS - below(s, 90);
-        CHECK_OK(s, dcsr_matrix_resize(s->matrix, rows, COLS, NULL));
-        CHECK_OK(s, dcsr_matrix_resize(s->matrix, ROWS, COLS, NULL));
+        TEST_STEP_OK(s, dcsr_matrix_resize(s->matrix, rows, COLS, NULL));
+        TEST_STEP_OK(s, dcsr_matrix_resize(s->matrix, ROWS, COLS, NULL));
         oracle_resize(&s->now, rows, COLS);
         oracle_resize(&s->now, ROWS, COLS);
     }
-    CHECK_OK(s, dcsr_matrix_wait(s->matrix));
+    TEST_STEP_OK(s, dcsr_matrix_wait(s->matrix));
 }
 
 /* ---- Versions ---- */
@@ -130,7 +124,7 @@ static void change_all(sequence *s)
 static void compare(sequence *s, const held *h)
 {
     char why[TEST_WHY];
-    CHECK(s, test_view_matches(h->view, &h->model, 0, why), "%s: %s", h->batches ? "held" : "now", why);
+    TEST_STEP(s, test_view_matches(h->view, &h->model, 0, why), "%s: %s", h->batches ? "held" : "now", why);
 }
 
 static void hold(sequence *s)
@@ -138,7 +132,7 @@ static void hold(sequence *s)
     held *h = &s->held[below(s, HELD)];
     if (h->view) return;
     h->batches = 1 + (unsigned)below(s, below(s, 3) ? 4 : LONG);
-    CHECK_OK(s, dcsr_view_create(&h->view, s->matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    TEST_STEP_OK(s, dcsr_view_create(&h->view, s->matrix, DCSR_LAYOUT_SEGMENTS, 0));
     oracle_copy(&h->model, &s->now);
 }
 
@@ -153,14 +147,14 @@ static void let_go(held *h)
 static void look(sequence *s)
 {
     held now = {.model = s->now};
-    CHECK_OK(s, dcsr_view_create(&now.view, s->matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    TEST_STEP_OK(s, dcsr_view_create(&now.view, s->matrix, DCSR_LAYOUT_SEGMENTS, 0));
     compare(s, &now);
     for (held *h = s->held; h < s->held + HELD; h++) {
         if (!h->view) continue;
         compare(s, h);
         dcsr_diff *diff = diff_of(h->view, now.view);
-        CHECK(s, test_diff_agrees(diff, &h->model, &s->now), "what differs to version %" PRIu64,
-              test_view_info(h->view).version);
+        TEST_STEP(s, test_diff_agrees(diff, &h->model, &s->now), "what differs to version %" PRIu64,
+                  test_view_info(h->view).version);
         dcsr_diff_destroy(diff);
     }
     dcsr_view_destroy(now.view);
@@ -195,7 +189,7 @@ static void run(sequence *s, uint64_t seed)
     options.defragmentation = (dcsr_defragmentation)below(s, 2);
     options.slack = slacks[below(s, 4)];
     s->context = test_context(1 + (int)below(s, 2));
-    CHECK_OK(s, dcsr_matrix_create(&s->matrix, s->context, type, ROWS, COLS, &options));
+    TEST_STEP_OK(s, dcsr_matrix_create(&s->matrix, s->context, type, ROWS, COLS, &options));
     oracle_create(&s->now, type, options.policy, ROWS, COLS);
     const unsigned steps = 20 + (unsigned)below(s, 60);
     for (s->step = 1; s->step <= steps; s->step++) step(s);

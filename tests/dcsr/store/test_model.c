@@ -49,12 +49,6 @@ typedef struct sequence {
     held held[HELD];
 } sequence;
 
-#define CHECK(s, condition, ...) CHECK_(s, condition, __VA_ARGS__, "")
-#define CHECK_(s, condition, format, ...)                                                           \
-    cr_assert(condition, "DCSR_TEST_SEED=%" PRIu64 ", step %u: " format "%s", (s)->seed, (s)->step, \
-              __VA_ARGS__)
-#define CHECK_OK(s, call) CHECK(s, (call) == DCSR_OK, "%s: %s", #call, dcsr_thread_error())
-
 static uint64_t below(sequence *s, uint64_t n)
 {
     return test_random_below(&s->random, n);
@@ -139,9 +133,9 @@ static void certain(sequence *s)
         bool done = false;
         apply(&s->base, c);
         if (c->ticket) {
-            CHECK_OK(s, dcsr_ticket_poll(c->ticket, &done));
-            CHECK(s, done, "the ticket of change %zu is not done after a wait", i);
-            CHECK_OK(s, dcsr_ticket_wait(c->ticket));
+            TEST_STEP_OK(s, dcsr_ticket_poll(c->ticket, &done));
+            TEST_STEP(s, done, "the ticket of change %zu is not done after a wait", i);
+            TEST_STEP_OK(s, dcsr_ticket_wait(c->ticket));
             dcsr_ticket_destroy(c->ticket);
         }
         free(c->rows);
@@ -155,22 +149,22 @@ static void check_info(sequence *s)
 {
     uint64_t nnz = 0, wanted = oracle_nnz(&s->now);
     dcsr_matrix_info info;
-    CHECK_OK(s, dcsr_matrix_get_info(s->matrix, &info));
-    CHECK(s, info.type == s->now.type && info.policy == s->now.policy, "type or policy");
-    CHECK(s, info.rows == s->now.rows && info.cols == s->now.cols, "dimensions");
-    CHECK(s, info.stored >= wanted, "%" PRIu64 " stored of %" PRIu64, info.stored, wanted);
-    CHECK(s, info.arena_entries >= info.stored, "an arena of %" PRIu64 " entries", info.arena_entries);
-    CHECK(s, info.pending_bytes == 0, "%" PRIu64 " bytes pending after a wait", info.pending_bytes);
-    CHECK(s, info.max_segments <= (uint64_t)s->segments, "max_segments %" PRIu64, info.max_segments);
-    CHECK(s, info.version >= s->version, "version %" PRIu64 " after %" PRIu64, info.version, s->version);
+    TEST_STEP_OK(s, dcsr_matrix_get_info(s->matrix, &info));
+    TEST_STEP(s, info.type == s->now.type && info.policy == s->now.policy, "type or policy");
+    TEST_STEP(s, info.rows == s->now.rows && info.cols == s->now.cols, "dimensions");
+    TEST_STEP(s, info.stored >= wanted, "%" PRIu64 " stored of %" PRIu64, info.stored, wanted);
+    TEST_STEP(s, info.arena_entries >= info.stored, "an arena of %" PRIu64 " entries", info.arena_entries);
+    TEST_STEP(s, info.pending_bytes == 0, "%" PRIu64 " bytes pending after a wait", info.pending_bytes);
+    TEST_STEP(s, info.max_segments <= (uint64_t)s->segments, "max_segments %" PRIu64, info.max_segments);
+    TEST_STEP(s, info.version >= s->version, "version %" PRIu64 " after %" PRIu64, info.version, s->version);
     s->version = info.version;
-    CHECK_OK(s, dcsr_matrix_get_nnz(s->matrix, &nnz));
-    CHECK(s, nnz == wanted, "nnz %" PRIu64 ", not %" PRIu64, nnz, wanted);
+    TEST_STEP_OK(s, dcsr_matrix_get_nnz(s->matrix, &nnz));
+    TEST_STEP(s, nnz == wanted, "nnz %" PRIu64 ", not %" PRIu64, nnz, wanted);
 }
 
 static void wait_for_all(sequence *s)
 {
-    CHECK_OK(s, dcsr_matrix_wait(s->matrix));
+    TEST_STEP_OK(s, dcsr_matrix_wait(s->matrix));
     certain(s);
     check_info(s);
 }
@@ -185,14 +179,14 @@ static void queue(sequence *s, change c)
     void *values = test_copy(c.values, c.n * size);
     dcsr_ticket **ticket = below(s, 2) ? &c.ticket : NULL;
     if (c.kind == INSERTION)
-        CHECK_OK(s, dcsr_matrix_insert(s->matrix, c.n, rows, cols, size ? values : NULL, ticket));
+        TEST_STEP_OK(s, dcsr_matrix_insert(s->matrix, c.n, rows, cols, size ? values : NULL, ticket));
     else if (c.kind == REMOVAL)
-        CHECK_OK(s, dcsr_matrix_remove(s->matrix, c.n, rows, cols, ticket));
+        TEST_STEP_OK(s, dcsr_matrix_remove(s->matrix, c.n, rows, cols, ticket));
     else if (c.kind == RESIZE)
-        CHECK_OK(s, dcsr_matrix_resize(s->matrix, rows[0], cols[0], ticket));
+        TEST_STEP_OK(s, dcsr_matrix_resize(s->matrix, rows[0], cols[0], ticket));
     else
-        CHECK_OK(s, dcsr_matrix_defragment(s->matrix, (dcsr_defragment_scope)below(s, 2), ticket));
-    CHECK(s, !ticket || c.ticket, "no ticket");
+        TEST_STEP_OK(s, dcsr_matrix_defragment(s->matrix, (dcsr_defragment_scope)below(s, 2), ticket));
+    TEST_STEP(s, !ticket || c.ticket, "no ticket");
     memset(rows, 0xff, places * sizeof *rows);
     memset(cols, 0xff, places * sizeof *cols);
     memset(values, 0xff, c.n * size);
@@ -235,11 +229,11 @@ static void refuse(sequence *s)
     else
         cols[bad] = s->now.cols + (below(s, 2) ? 0 : (uint64_t)1 << 40);
     dcsr_status status = dcsr_matrix_insert(s->matrix, n, rows, cols, size ? values : NULL, &ticket);
-    CHECK(s, status == DCSR_ERROR_INDEX_OUT_OF_RANGE && !ticket, "insert outside: %s",
-          dcsr_status_name(status));
+    TEST_STEP(s, status == DCSR_ERROR_INDEX_OUT_OF_RANGE && !ticket, "insert outside: %s",
+              dcsr_status_name(status));
     status = dcsr_matrix_remove(s->matrix, n, rows, cols, &ticket);
-    CHECK(s, status == DCSR_ERROR_INDEX_OUT_OF_RANGE && !ticket, "remove outside: %s",
-          dcsr_status_name(status));
+    TEST_STEP(s, status == DCSR_ERROR_INDEX_OUT_OF_RANGE && !ticket, "remove outside: %s",
+              dcsr_status_name(status));
 }
 
 /* Compares a view that was taken while changes were pending with each version it may show. */
@@ -249,7 +243,7 @@ static void match_some_version(sequence *s, held *h)
     oracle_copy(&h->model, &s->base);
     for (size_t i = 0; i < s->certain; i++) apply(&h->model, &s->log[i]);
     while (!test_view_matches(h->view, &h->model, h->flags, why)) {
-        CHECK(s, s->certain < s->changes, "no version matches; the last one: %s", why);
+        TEST_STEP(s, s->certain < s->changes, "no version matches; the last one: %s", why);
         apply(&h->model, &s->log[s->certain++]);
     }
 }
@@ -260,7 +254,7 @@ static void take_view(sequence *s, bool wait)
     dcsr_layout layout = (dcsr_layout)below(s, 2);
     char why[TEST_WHY];
     if (h->view) {
-        CHECK(s, test_view_matches(h->view, &h->model, h->flags, why), "held: %s", why);
+        TEST_STEP(s, test_view_matches(h->view, &h->model, h->flags, why), "held: %s", why);
         dcsr_view_destroy(h->view);
         oracle_destroy(&h->model);
     }
@@ -268,14 +262,14 @@ static void take_view(sequence *s, bool wait)
     if (wait) wait_for_all(s);
     for (size_t i = s->certain; i < s->changes; i++) {
         bool done = false;
-        if (s->log[i].ticket) CHECK_OK(s, dcsr_ticket_poll(s->log[i].ticket, &done));
+        if (s->log[i].ticket) TEST_STEP_OK(s, dcsr_ticket_poll(s->log[i].ticket, &done));
         if (done) s->certain = i + 1;
     }
-    CHECK_OK(s, dcsr_view_create(&h->view, s->matrix, layout, h->flags));
+    TEST_STEP_OK(s, dcsr_view_create(&h->view, s->matrix, layout, h->flags));
     match_some_version(s, h);
     dcsr_view_info info = test_view_info(h->view);
-    CHECK(s, info.layout == layout, "layout");
-    CHECK(s, info.version >= s->version, "version %" PRIu64 " after %" PRIu64, info.version, s->version);
+    TEST_STEP(s, info.layout == layout, "layout");
+    TEST_STEP(s, info.version >= s->version, "version %" PRIu64 " after %" PRIu64, info.version, s->version);
     s->version = info.version;
 }
 
@@ -283,7 +277,7 @@ static void recheck(sequence *s)
 {
     char why[TEST_WHY];
     held *h = &s->held[below(s, HELD)];
-    if (h->view) CHECK(s, test_view_matches(h->view, &h->model, h->flags, why), "held: %s", why);
+    if (h->view) TEST_STEP(s, test_view_matches(h->view, &h->model, h->flags, why), "held: %s", why);
 }
 
 /* Reads single places; these wait for what was queued before. */
@@ -297,17 +291,18 @@ static void get(sequence *s)
     bool many = below(s, 2), with_values = below(s, 4);
     memset(values, 0, sizeof values);
     if (many)
-        CHECK_OK(s, dcsr_matrix_get_many(s->matrix, n, rows, cols, with_values ? values : NULL, stored));
+        TEST_STEP_OK(s, dcsr_matrix_get_many(s->matrix, n, rows, cols, with_values ? values : NULL, stored));
     for (size_t i = 0; i < n; i++) {
         uint64_t value = 0;
         void *to = (char *)values + i * size;
         if (!many)
-            CHECK_OK(s, dcsr_matrix_get(s->matrix, rows[i], cols[i], with_values ? to : NULL, &stored[i]));
+            TEST_STEP_OK(s,
+                         dcsr_matrix_get(s->matrix, rows[i], cols[i], with_values ? to : NULL, &stored[i]));
         bool there = oracle_get(&s->now, rows[i], cols[i], &value);
-        CHECK(s, stored[i] == there, "(%" PRIu64 ", %" PRIu64 ") is %d", rows[i], cols[i], stored[i]);
+        TEST_STEP(s, stored[i] == there, "(%" PRIu64 ", %" PRIu64 ") is %d", rows[i], cols[i], stored[i]);
         uint64_t got = oracle_value(s->now.type, values, i);
-        CHECK(s, !with_values || got == value, "%#" PRIx64 " at (%" PRIu64 ", %" PRIu64 "), not %#" PRIx64,
-              got, rows[i], cols[i], value);
+        TEST_STEP(s, !with_values || got == value,
+                  "%#" PRIx64 " at (%" PRIu64 ", %" PRIu64 "), not %#" PRIx64, got, rows[i], cols[i], value);
     }
     if (n) s->certain = s->changes;
 }
@@ -354,7 +349,7 @@ static void begin(sequence *s, uint64_t seed)
     s->segments = options.segments ? options.segments : DCSR_DEFAULT_SEGMENTS;
     uint64_t rows = random_dimension(s, false), cols = random_dimension(s, true);
     s->context = test_context(1 + (int)below(s, 3));
-    CHECK_OK(s, dcsr_matrix_create(&s->matrix, s->context, type, rows, cols, &options));
+    TEST_STEP_OK(s, dcsr_matrix_create(&s->matrix, s->context, type, rows, cols, &options));
     oracle_create(&s->now, type, options.policy, rows, cols);
     oracle_create(&s->base, type, options.policy, rows, cols);
     s->policy = s->now.policy;
@@ -371,8 +366,9 @@ static void finish(sequence *s)
     for (size_t i = 0; i < s->changes; i++) {
         change *c = &s->log[i];
         dcsr_status status = c->ticket ? dcsr_ticket_wait(c->ticket) : DCSR_OK;
-        CHECK(s, status == DCSR_OK || status == DCSR_ERROR_CANCELLED, "%s", dcsr_status_name(status));
-        CHECK(s, !cancelled || !c->ticket || status == DCSR_ERROR_CANCELLED, "applied after a cancelled one");
+        TEST_STEP(s, status == DCSR_OK || status == DCSR_ERROR_CANCELLED, "%s", dcsr_status_name(status));
+        TEST_STEP(s, !cancelled || !c->ticket || status == DCSR_ERROR_CANCELLED,
+                  "applied after a cancelled one");
         cancelled |= status == DCSR_ERROR_CANCELLED;
         dcsr_ticket_destroy(c->ticket);
         free(c->rows);
@@ -381,13 +377,13 @@ static void finish(sequence *s)
     }
     for (held *h = s->held; h < s->held + HELD; h++) {
         if (!h->view) continue;
-        CHECK(s, test_view_matches(h->view, &h->model, h->flags, why), "after the matrix: %s", why);
+        TEST_STEP(s, test_view_matches(h->view, &h->model, h->flags, why), "after the matrix: %s", why);
         dcsr_view_destroy(h->view);
         oracle_destroy(&h->model);
     }
     oracle_destroy(&s->now);
     oracle_destroy(&s->base);
-    CHECK(s, test_context_is_as_new(s->context, why), "%s", why);
+    TEST_STEP(s, test_context_is_as_new(s->context, why), "%s", why);
     dcsr_context_destroy(s->context);
 }
 
