@@ -265,6 +265,11 @@ Test(mxv_device, leaves_the_rest_to_the_host)
     close_device();
 }
 
+static dcsr_status call_in(void *x, int c)
+{
+    return call(x, c, NULL);
+}
+
 /* Whatever memory is refused, w is as it was. */
 static void run_short(void (*fail_after)(long), bool vxm, dcsr_direction direction)
 {
@@ -278,24 +283,9 @@ static void run_short(void (*fail_after)(long), bool vxm, dcsr_direction directi
     x.A = parity_matrix(&p, DCSR_INT32, 60, 300, 400, 3, 2, DCSR_POLICY_LAST);
     uint64_t out = vxm ? 300 : 60;
     x.w = parity_vector(&p, DCSR_FP32, out, 4);
-    vectors before = {{NULL, x.w.in[THERE]}};
-    TEST_OK(dcsr_vector_duplicate(&before.in[HERE], x.w.in[HERE]));
     x.u = parity_vector(&p, DCSR_INT64, vxm ? 60 : 300, 2);
     x.mask = parity_vector(&p, DCSR_INT8, out, 4);
-    TEST_OK(call(&x, HERE, NULL));
-    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
-    int n = 0;
-    for (; status != DCSR_OK; n++) {
-        fail_after(n);
-        status = call(&x, THERE, NULL);
-        fail_after(-1);
-        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
-        cr_assert(status == DCSR_OK || parity_same(&before), "the output changes when %d allocations succeed",
-                  n);
-    }
-    cr_assert(n > 3, "a product takes memory in several places");
-    cr_assert(parity_same(&x.w));
-    dcsr_vector_destroy(before.in[HERE]);
+    parity_run_short(fail_after, call_in, &x, &x.w);
     free_vectors(&x);
     parity_free_matrix(&x.A);
     parity_close(&p);

@@ -178,6 +178,11 @@ Test(reduce_device, leaves_the_rest_to_the_host)
     close_device();
 }
 
+static dcsr_status call_in(void *x, int c)
+{
+    return call(x, c, NULL);
+}
+
 /* Whatever memory is refused, w is as it was. */
 static void run_short(void (*fail_after)(long), bool columns, state s)
 {
@@ -190,31 +195,18 @@ static void run_short(void (*fail_after)(long), bool columns, state s)
         x.mask = parity_vector(&p, DCSR_INT8, columns ? COLS : ROWS, 4);
         x.desc.transpose_a = columns;
     }
-    vectors before = {{NULL, x.w.in[THERE]}};
-    TEST_OK(dcsr_vector_duplicate(&before.in[HERE], x.w.in[HERE]));
-    TEST_OK(call(&x, HERE, NULL));
+    parity_run_short(fail_after, call_in, &x, &x.w);
     dcsr_i_scalar total[PLACES] = {{0}};
     TEST_OK(dcsr_matrix_reduce(&total[HERE], NULL, x.monoid, x.A.view[HERE]));
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
     int n = 0;
     for (; status != DCSR_OK; n++) {
         fail_after(n);
-        status = call(&x, THERE, NULL);
-        fail_after(-1);
-        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
-        cr_assert(status == DCSR_OK || parity_same(&before), "w changes when %d allocations succeed", n);
-    }
-    cr_assert(n > 3, "sums take memory in several places");
-    cr_assert(parity_same(&x.w));
-    status = DCSR_ERROR_OUT_OF_MEMORY;
-    for (n = 0; status != DCSR_OK; n++) {
-        fail_after(n);
         status = dcsr_matrix_reduce(&total[THERE], NULL, x.monoid, x.A.view[THERE]);
         fail_after(-1);
         cr_assert(status == DCSR_OK || (status == DCSR_ERROR_OUT_OF_MEMORY && !total[THERE].word));
     }
     cr_assert(n > 1 && total[HERE].word == total[THERE].word);
-    dcsr_vector_destroy(before.in[HERE]);
     free_problem(&x);
     parity_close(&p);
 }

@@ -193,4 +193,26 @@ static inline dcsr_binary_op *parity_user_operator(void)
     return mine;
 }
 
+/* Makes a call in one place, then in the other with each allocation refused in turn: until it succeeds there, w is as it
+ * was, and then as in the first. */
+static inline void parity_run_short(void (*fail_after)(long), dcsr_status (*call)(void *x, int c), void *x,
+                                    const vectors *w)
+{
+    vectors kept = {{NULL, w->in[THERE]}}; /* what it was before, here, beside what it is there */
+    TEST_OK(dcsr_vector_duplicate(&kept.in[HERE], w->in[HERE]));
+    TEST_OK(call(x, HERE));
+    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
+    int n = 0;
+    for (; status != DCSR_OK; n++) {
+        fail_after(n);
+        status = call(x, THERE);
+        fail_after(-1);
+        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
+        cr_assert(status == DCSR_OK || parity_same(&kept), "w changes when %d allocations succeed", n);
+    }
+    cr_assert(n > 3, "it takes memory in several places");
+    cr_assert(parity_same(w));
+    dcsr_vector_destroy(kept.in[HERE]);
+}
+
 #endif

@@ -304,26 +304,17 @@ Test(mxv_direction_device, counts_of_a_vector_that_is_written)
     close_device();
 }
 
+static dcsr_status call_in(void *x, int c)
+{
+    return call(x, c, NULL);
+}
+
 /* Whatever memory is refused, w is as it was. */
 static void run_short(parity *p, void (*fail_after)(long), const frontier *f, dcsr_vector_format format)
 {
     problem x;
     open_product(&x, p, f, format, false, DCSR_LAYOUT_CSC);
-    vectors before = {{NULL, x.w.in[THERE]}};
-    TEST_OK(dcsr_vector_duplicate(&before.in[HERE], x.w.in[HERE]));
-    TEST_OK(call(&x, HERE, NULL));
-    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
-    int n = 0;
-    for (; status != DCSR_OK; n++) {
-        fail_after(n);
-        status = call(&x, THERE, NULL);
-        fail_after(-1);
-        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
-        cr_assert(status == DCSR_OK || parity_same(&before), "w changes when %d allocations succeed", n);
-    }
-    cr_assert(n > 3, "a product takes memory in several places");
-    cr_assert(parity_same(&x.w));
-    dcsr_vector_destroy(before.in[HERE]);
+    parity_run_short(fail_after, call_in, &x, &x.w);
     close_product(&x);
 }
 
