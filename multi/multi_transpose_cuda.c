@@ -271,7 +271,7 @@ static void close_member(const transposing *t, member *m)
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, m->values, m->stored, t->size);
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, m->columns, m->stored, sizeof *m->columns);
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, m->offsets, t->cols + 1, sizeof *m->offsets);
-    dcsr_i_cuda_wait(m->stream, doing);
+    dcsr_i_cuda_settle(m->stream, doing);
     dcsr_i_stream_return(m->context, m->stream);
 }
 

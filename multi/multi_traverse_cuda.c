@@ -90,7 +90,7 @@ static void close_side(side *s)
 {
     member *mine = s->mine;
     if (!mine->stream) return;
-    dcsr_i_cuda_wait(mine->stream, doing);
+    dcsr_i_cuda_settle(mine->stream, doing);
     for (int i = 0; i < 2; i++) dcsr_i_cuda_event_destroy(mine->written[i], mine->device);
     if (s->block) dcsr_i_cuda_free(mine->stream, DCSR_I_SCRATCH, s->block, s->bytes, 1);
     dcsr_i_stream_return(dcsr_i_multi_context(s->all->A->devices, s->k), mine->stream);

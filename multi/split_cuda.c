@@ -301,7 +301,7 @@ static void close_splitting(splitting *s)
         const group *g = &s->group[i];
         if (!g->stream) continue;
         close_group(g, s->values);
-        dcsr_i_cuda_wait(g->stream, doing);
+        dcsr_i_cuda_settle(g->stream, doing);
         dcsr_i_stream_return(g->context, g->stream);
     }
     dcsr_i_free(s->matrix->home, DCSR_I_SCRATCH, s->group, s->groups, sizeof *s->group);

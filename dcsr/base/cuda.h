@@ -78,6 +78,8 @@ const char *dcsr_i_cuda_architectures(void);
  * OUT_OF_MEMORY; else DCSR_ERROR_DEVICE, and the device refuses work from then on. `operation` names what was
  * being done: "inserting". */
 dcsr_status dcsr_i_cuda_result(dcsr_i_cuda_device *device, int error, const char *operation);
+/* The same where nobody is to be told now. */
+void dcsr_i_cuda_remember(dcsr_i_cuda_device *device, int error, const char *operation);
 
 /* ---- Streams: stream.cu ---- */
 
@@ -105,6 +107,9 @@ void dcsr_i_cuda_note(dcsr_i_cuda_stream *stream, int error);
 /* Waits until all that was put on the stream has run; returns the first failure since the last wait, in which
  * `operation` is named. */
 dcsr_status dcsr_i_cuda_wait(dcsr_i_cuda_stream *stream, const char *operation);
+/* The same before what the work uses is freed, where something else is going to be returned: a failure of the device is
+ * told by the next call that has to do with it, and the sentence of this thread's last failure stays. */
+void dcsr_i_cuda_settle(dcsr_i_cuda_stream *stream, const char *operation);
 /* The same, but only until kernels on the stream have written n words of pinned memory that are 0 now, none of them 0:
  * some microseconds before the driver would tell that they have run, and whatever is on the stream behind them. */
 dcsr_status dcsr_i_cuda_wait_told(dcsr_i_cuda_stream *stream, const uint64_t *told, uint64_t n,

@@ -291,7 +291,7 @@ static void trim(int number, bool others)
     for (dcsr_i_cuda_device *device = open_devices; device; device = device->next) {
         if (device->failure || (device->number != number && !others)) continue;
         dcsr_i_cuda_current current(device->number);
-        dcsr_i_cuda_result(device, cudaMemPoolTrimTo(device->pool, 0), "giving memory back");
+        dcsr_i_cuda_remember(device, cudaMemPoolTrimTo(device->pool, 0), "giving memory back");
     }
     pthread_mutex_unlock(&list_lock);
 }
@@ -361,10 +361,23 @@ dcsr_status dcsr_i_cuda_check(dcsr_i_cuda_device *device)
     return device->failure.load(std::memory_order_relaxed) ? tell_failure(device) : DCSR_OK;
 }
 
+void dcsr_i_cuda_remember(dcsr_i_cuda_device *device, int error, const char *operation)
+{
+    if (error == cudaSuccess) return;
+    cudaGetLastError(); /* else the next launch would be blamed for it */
+    if (error == cudaErrorMemoryAllocation) return;
+    pthread_mutex_lock(&device->lock);
+    if (!device->failure) {
+        snprintf(device->failed_while, sizeof device->failed_while, "%s", operation);
+        device->failure = error;
+    }
+    pthread_mutex_unlock(&device->lock);
+}
+
 dcsr_status dcsr_i_cuda_result(dcsr_i_cuda_device *device, int error, const char *operation)
 {
     if (error == cudaSuccess) return DCSR_OK;
-    cudaGetLastError(); /* else the next launch would be blamed for it */
+    dcsr_i_cuda_remember(device, error, operation);
     if (error == cudaErrorMemoryAllocation)
         return dcsr_i_fail(
             DCSR_ERROR_OUT_OF_MEMORY,
@@ -372,11 +385,5 @@ dcsr_status dcsr_i_cuda_result(dcsr_i_cuda_device *device, int error, const char
             "GPU's %llu bytes are free); destroy matrices and views, or run less on it at a time",
             operation, (unsigned long long)dcsr_i_cuda_free_memory(device),
             (unsigned long long)device->properties.memory);
-    pthread_mutex_lock(&device->lock);
-    if (!device->failure) {
-        snprintf(device->failed_while, sizeof device->failed_while, "%s", operation);
-        device->failure = error;
-    }
-    pthread_mutex_unlock(&device->lock);
     return tell_failure(device);
 }

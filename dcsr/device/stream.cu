@@ -199,6 +199,15 @@ dcsr_status dcsr_i_cuda_wait(dcsr_i_cuda_stream *stream, const char *operation)
     return dcsr_i_cuda_wait_told(stream, NULL, 0, operation);
 }
 
+void dcsr_i_cuda_settle(dcsr_i_cuda_stream *stream, const char *operation)
+{
+    const int noted = stream->error;
+    stream->error = cudaSuccess;
+    if (dcsr_i_cuda_forked() || stream->device->failure) return;
+    const int waited = wait_until_done(stream, NULL, 0);
+    dcsr_i_cuda_remember(stream->device, waited != cudaSuccess ? waited : noted, operation);
+}
+
 /* ---- Order ---- */
 
 /* The event is of the device of `earlier`. It serves again at once: waiting for it is for what it stands for now. */
@@ -248,9 +257,9 @@ dcsr_status dcsr_i_cuda_event_create(void **event, dcsr_i_cuda_device *device)
 
 void dcsr_i_cuda_event_destroy(void *event, dcsr_i_cuda_device *device)
 {
-    if (!event || dcsr_i_cuda_check(device) != DCSR_OK) return;
+    if (!event || dcsr_i_cuda_forked() || device->failure) return;
     dcsr_i_cuda_current current(device->number);
-    dcsr_i_cuda_result(device, cudaEventDestroy(static_cast<cudaEvent_t>(event)), with_events);
+    dcsr_i_cuda_remember(device, cudaEventDestroy(static_cast<cudaEvent_t>(event)), with_events);
 }
 
 void dcsr_i_cuda_event_record(dcsr_i_cuda_stream *stream, void *event, void *raw)

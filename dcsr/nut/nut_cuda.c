@@ -249,7 +249,7 @@ static dcsr_status fill(dcsr_i_nut *nut, const dcsr_i_nut_order *order, const ui
     m.scratch.stream = m.stream;
     const dcsr_status status = make(&m);
     dcsr_i_cuda_scratch_drop(&m.scratch);
-    dcsr_i_cuda_wait(m.stream, what);
+    dcsr_i_cuda_settle(m.stream, what);
     free_on_host(&m, m.tile_row, m.tiles + 1, sizeof *m.tile_row);
     free_on_host(&m, m.tile_entry, m.tiles + 1, sizeof *m.tile_entry);
     free_on_host(&m, m.first_tile, count + 1, sizeof *m.first_tile);

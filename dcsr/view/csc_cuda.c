@@ -128,7 +128,10 @@ static dcsr_status fill(dcsr_i_csr *csc, const dcsr_i_cuda_rows *rows)
     bool all = csc->columns && (csc->values || !csc->value_size);
     dcsr_status status = all ? dcsr_i_cuda_transpose(stream, rows, csc->offsets, csc->columns, csc->values)
                              : DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_cuda_wait(stream, transposing);
+    if (status == DCSR_OK)
+        status = dcsr_i_cuda_wait(stream, transposing);
+    else
+        dcsr_i_cuda_settle(stream, transposing);
     dcsr_i_stream_return(csc->context, stream);
     return status;
 }

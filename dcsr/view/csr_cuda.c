@@ -128,7 +128,7 @@ dcsr_status dcsr_i_cuda_download(dcsr_i_csr **csr, dcsr_context *context, const 
     }
     dcsr_status status = copy_rows(made, stream, rows);
     /* A failure may have left work on the stream. */
-    if (status != DCSR_OK) dcsr_i_cuda_wait(stream, "copying a view to the host");
+    if (status != DCSR_OK) dcsr_i_cuda_settle(stream, "copying a view to the host");
     dcsr_i_stream_return(context, stream);
     if (status == DCSR_OK)
         *csr = made;
@@ -149,7 +149,7 @@ static dcsr_status copy_listed(dcsr_i_csr **csr, dcsr_context *context, dcsr_i_c
     dcsr_i_cuda_copy(stream, made->offsets, walk->offsets, (walk->count + 1) * sizeof *made->offsets);
     dcsr_status status = gather_and_copy(made, stream, walk);
     if (status != DCSR_OK) {
-        dcsr_i_cuda_wait(stream, "copying rows to the host");
+        dcsr_i_cuda_settle(stream, "copying rows to the host");
         dcsr_i_csr_release(made);
         return status;
     }

@@ -50,7 +50,7 @@ static void give_stream(dcsr_matrix *matrix, dcsr_i_cuda_stream *stream)
 {
     if (!stream) return;
     dcsr_i_cuda_enter(stream); /* by the thread that returns it */
-    dcsr_i_cuda_wait(stream, "destroying a matrix");
+    dcsr_i_cuda_settle(stream, "destroying a matrix");
     dcsr_i_stream_return(matrix->context, stream);
 }
 

@@ -74,7 +74,7 @@ static dcsr_status sum_all(dcsr_i_scalar *sum, const dcsr_monoid *monoid, dcsr_v
     if (!a.stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = add_all(sum, &a);
     dcsr_i_cuda_coo_close(&a.list, a.stream);
-    if (status != DCSR_OK) dcsr_i_cuda_wait(a.stream, "matrix_reduce");
+    if (status != DCSR_OK) dcsr_i_cuda_settle(a.stream, "matrix_reduce");
     dcsr_i_stream_return(A->context, a.stream);
     return status;
 }

@@ -280,7 +280,7 @@ static dcsr_status write_in_turn(dcsr_matrix *C, void *user)
     else if (status == DCSR_OK && w->replace)
         status = dcsr_i_cuda_replace_entries(C, NULL, NULL, 0, true);
     /* Copies of the region's lists may be under way. */
-    if (status != DCSR_OK) dcsr_i_cuda_wait(w->stream, "writing a result");
+    if (status != DCSR_OK) dcsr_i_cuda_settle(w->stream, "writing a result");
     dcsr_i_cuda_leave(w->stream);
     return status;
 }

@@ -399,7 +399,7 @@ static dcsr_status finish(const dcsr_i_vector_output *out, places *p, const dcsr
     if (status == DCSR_OK)
         status = dcsr_i_cuda_vector_write_what(out->call, p->stream, out->w, out->mask, out->desc, what);
     else
-        dcsr_i_cuda_wait(p->stream, out->call);
+        dcsr_i_cuda_settle(p->stream, out->call);
     close_places(p);
     dcsr_i_stream_return(out->w->context, p->stream);
     return status;
@@ -463,7 +463,7 @@ static dcsr_status sum(dcsr_i_scalar *total, const dcsr_monoid *monoid, const dc
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(u->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = add_up(total, stream, monoid, u);
-    if (status != DCSR_OK) dcsr_i_cuda_wait(stream, "vector_reduce");
+    if (status != DCSR_OK) dcsr_i_cuda_settle(stream, "vector_reduce");
     dcsr_i_stream_return(u->context, stream);
     return status;
 }

@@ -310,7 +310,7 @@ static void give_up(writing *a, const char *call)
     if (a->result.indices == a->own.indices) a->result.indices = NULL;
     if (a->result.values == a->own.values) a->result.values = NULL;
     dcsr_i_cuda_body_free(&a->result, a->stream, a->w->value_size);
-    dcsr_i_cuda_wait(a->stream, call);
+    dcsr_i_cuda_settle(a->stream, call);
 }
 
 dcsr_status dcsr_i_cuda_vector_write_what(const char *call, dcsr_i_cuda_stream *stream, dcsr_vector *w,

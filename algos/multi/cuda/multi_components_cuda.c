@@ -97,7 +97,7 @@ static void close_member(const finding *f, uint64_t k)
     give(m, m->frequent, 1, sizeof *m->frequent);
     give(m, m->incoming, (f->info.parts - 1) * f->n, sizeof *m->incoming);
     give(m, m->parent, f->n, sizeof *m->parent);
-    dcsr_i_cuda_wait(m->stream, doing);
+    dcsr_i_cuda_settle(m->stream, doing);
     dcsr_i_stream_return(m->context, m->stream);
 }
 

@@ -95,7 +95,7 @@ static void close_member(const search *s, uint64_t k)
     give(m, p->list, p->rows.rows, sizeof *p->list);
     give(m, p->fallen, (n + 31) / 32, sizeof *p->fallen);
     give(m, p->distance, n, sizeof *p->distance);
-    dcsr_i_cuda_wait(m->stream, doing);
+    dcsr_i_cuda_settle(m->stream, doing);
     dcsr_i_stream_return(m->context, m->stream);
 }
 

@@ -124,7 +124,7 @@ static void close_member(const counting *c, uint64_t k)
     give(m, m->wrong, 1, sizeof *m->wrong);
     give(m, m->columns, l->edges.stored, sizeof *m->columns);
     give(m, m->walk_offsets, rows + 1, sizeof *m->walk_offsets);
-    dcsr_i_cuda_wait(m->stream, doing);
+    dcsr_i_cuda_settle(m->stream, doing);
     dcsr_i_stream_return(m->context, m->stream);
 }
 

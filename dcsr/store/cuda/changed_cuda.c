@@ -42,7 +42,7 @@ static void drop_list(dcsr_i_changed_there *c)
 static void close_changed(dcsr_i_changed_there *c)
 {
     if (!c->stream) return;
-    dcsr_i_cuda_wait(c->stream, what); /* a failure is told by the context from now on */
+    dcsr_i_cuda_settle(c->stream, what);
     drop_list(c);
     dcsr_i_cuda_free(c->stream, DCSR_I_SCRATCH, c->counts, c->shares + 1, sizeof *c->counts);
     dcsr_i_stream_return(c->of->context, c->stream);

@@ -84,7 +84,7 @@ static void end(layout *l, dcsr_status status)
 {
     if (status != DCSR_OK) {
         dcsr_i_cuda_build_undo(&l->build);
-        dcsr_i_cuda_wait(l->stream, "taking back a change");
+        dcsr_i_cuda_settle(l->stream, "taking back a change");
         if (l->taken) dcsr_i_arena_give(&l->matrix->arena, l->first, l->entries);
     } else {
         dcsr_i_cuda_build_end(&l->build);
@@ -451,7 +451,7 @@ static dcsr_status open_sink(dcsr_i_cuda_sink *sink, uint64_t rows)
 static void close_sink(dcsr_i_cuda_sink *sink, uint64_t rows, dcsr_status status)
 {
     if (status != DCSR_OK) {
-        dcsr_i_cuda_wait(sink->stream, "taking back a change");
+        dcsr_i_cuda_settle(sink->stream, "taking back a change");
         for (uint64_t k = 0; k < sink->room_count; k++)
             dcsr_i_arena_give(&sink->matrix->arena, sink->room[k].first, sink->room[k].entries);
     }

@@ -510,7 +510,7 @@ static dcsr_status apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
     dcsr_status status = apply(&b);
     dcsr_i_cuda_scratch_drop(&b.scratch);
     /* The operations' memory may be in use still. */
-    if (status != DCSR_OK) dcsr_i_cuda_wait(b.stream, b.doing);
+    if (status != DCSR_OK) dcsr_i_cuda_settle(b.stream, b.doing);
     /* What could not be applied together is going to be applied alone; a twin's entries are its owner's. */
     bool keep = matrix->transpose.owner || (status != DCSR_OK && operation->joined);
     for (dcsr_i_operation *o = keep ? NULL : operation; o; o = next_of(&b, o))

@@ -312,7 +312,7 @@ static void end(job *j, dcsr_status status)
     const dcsr_i_cuda_rewriting *work = &j->work;
     if (status != DCSR_OK) {
         dcsr_i_cuda_build_undo(&j->build);
-        dcsr_i_cuda_wait(j->stream, moving);
+        dcsr_i_cuda_settle(j->stream, moving);
         if (j->taken) dcsr_i_arena_give(&j->matrix->arena, j->begin, j->places);
     }
     drop(j, work->resolved, work->count + 1, sizeof *work->resolved);

@@ -132,7 +132,7 @@ static void pack(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation, const 
     dcsr_i_cuda_event_record(stream, arrival->packed, e->stream);
     /* The stream itself has nothing to do; this asks what was noted. A failure is the device's, and stops the
      * operation when its turn comes. */
-    dcsr_i_cuda_wait(stream, "reading a batch");
+    dcsr_i_cuda_settle(stream, "reading a batch");
 }
 
 /* Whether the caller, who is going to have the turn, can read them at once. */
@@ -292,7 +292,7 @@ void dcsr_i_cuda_cancel_arrival(dcsr_matrix *matrix, dcsr_i_operation *operation
     if (!arrival->keys) return;
     dcsr_i_cuda_enter(stream);
     if (arrival->packed) dcsr_i_cuda_event_wait(arrival->packed, matrix->context->cuda, "reading a batch");
-    if (arrival->ahead) dcsr_i_cuda_wait(matrix->cuda->transfers, "transferring a batch");
+    if (arrival->ahead) dcsr_i_cuda_settle(matrix->cuda->transfers, "transferring a batch");
     dcsr_i_cuda_drop_arrival(stream, operation);
     dcsr_i_cuda_leave(stream);
 }

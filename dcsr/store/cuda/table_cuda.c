@@ -307,7 +307,7 @@ static dcsr_status take_and_assign(dcsr_i_cuda_build *build, uint32_t segments)
 static void drop_begun(dcsr_i_cuda_build *build)
 {
     if (build->table)
-        dcsr_i_cuda_wait(build->stream, "taking back a change"); /* its root is freed elsewhere */
+        dcsr_i_cuda_settle(build->stream, "taking back a change"); /* its root is freed elsewhere */
     dcsr_i_limbo_free(build->matrix, build->limbo);
     if (!build->in_place) dcsr_i_cuda_table_free(build->matrix, build->table);
     build->limbo = NULL;
@@ -420,7 +420,7 @@ void dcsr_i_cuda_build_undo(dcsr_i_cuda_build *build)
 {
     if (!build->table) return;
     /* What the stream still does with the pages does not matter, but it must be over. */
-    dcsr_i_cuda_wait(build->stream, "taking back a change");
+    dcsr_i_cuda_settle(build->stream, "taking back a change");
     if (build->slots) {
         pthread_mutex_lock(&build->matrix->spare.lock);
         give_rest(build, 0, 0);
