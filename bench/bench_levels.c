@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Calls of each way: so many, and more of short ones, for so long. */
+/* Each way is called LEAST_CALLS times, and a short one again until least_seconds are over. */
 enum { WAYS = 4, AUTO = 3, LEAST_CALLS = 7, MOST_LEVELS = 64 };
 static const double least_seconds = 0.02;
 static const dcsr_direction ways[WAYS] = {DCSR_DIRECTION_PUSH, DCSR_DIRECTION_PULL, DCSR_DIRECTION_TILES,

@@ -20,7 +20,7 @@ typedef struct dcsr_i_cuda_change_count {
     uint64_t rows, entries;
 } dcsr_i_cuda_change_count;
 
-/* Their pages are divided into so many shares, of a page each or, where pages are very many, of several. */
+/* The number of shares that their pages are divided into: a share is one page, or several where there are many. */
 uint64_t dcsr_i_cuda_change_shares(const dcsr_i_cuda_versions *versions);
 /* counts[0] = what there is in all; counts[1 + s] = what there is in share s. Pages that both share are not read. */
 void dcsr_i_cuda_count_changed(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_versions *versions,

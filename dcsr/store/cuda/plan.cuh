@@ -261,10 +261,12 @@ DCSR_CUDA_INLINE uint32_t plan_merging(const dcsr_i_cuda_batch &b, uint32_t j, u
     const uint64_t room = room_for_tail(b, length) / (b.mark ? 4 : 1);
     if (!grows.skipped && !fits && !grows.marked)
         needed = room ? dcsr_i_fitting_capacity(length + room) : length;
-    if (!b.in_place)
+    if (!b.in_place) {
         note_needs(b, first, grows, static_cast<uint32_t>(needed));
-    else if (!grows.skipped && !is_own(b, state.page))
-        need_copy(b, first), sum.copying++;
+    } else if (!grows.skipped && !is_own(b, state.page)) {
+        need_copy(b, first);
+        sum.copying++;
+    }
     if (!grows.skipped) sum.stored += b.mark ? 0 - n : n;
     if (grows.moves) {
         sum.moved += state.length;

@@ -142,8 +142,10 @@ void dcsr_i_cuda_retire_places(dcsr_i_limbo *limbo, dcsr_matrix *matrix, const u
 {
     dcsr_i_arena *arena = &matrix->arena;
     int shift = dcsr_i_arena_shift(arena);
-    for (uint64_t b = 0; !limbo && b < blocks; b++) dcsr_i_arena_give_counts(arena, b, freed[b]);
-    if (!limbo) return;
+    if (!limbo) {
+        for (uint64_t b = 0; b < blocks; b++) dcsr_i_arena_give_counts(arena, b, freed[b]);
+        return;
+    }
     pthread_mutex_lock(&arena->space->lock);
     for (uint64_t b = 0; b < blocks; b++) {
         if (!freed[b]) continue;
