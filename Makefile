@@ -7,14 +7,14 @@
 #   make CUDA=no                         without it
 #   make CUDA_ARCH=90                    for GPUs of compute capability 9.0; by default for those that are here
 #
-# Sources are found by folder. The variants (plain, asan, tsan, simt, simt-asan, simt-tsan, fuzz, coverage) are the same
-# rules with other flags, each in a folder of its own:
+# Sources are found by folder. The variants (plain, simt, asan, tsan, fuzz, coverage) are the same rules with other
+# flags, each in a folder of its own:
 #
 #   build/obj/        build/libdcsr.a        build/dcsr        build/tests/test_*         plain, with jemalloc and CUDA
 #   build/asan/obj/   build/asan/libdcsr.a   build/asan/dcsr   build/asan/tests/test_*    and so on
 #
 # What is for GPUs is in *.cu (kernels, and what launches them) and *_cuda.c (what is left of it in C). In the plain
-# variant nvcc compiles the kernels, in the simt variants the C++ compiler, for the emulator in tests/simt; the other
+# variant nvcc compiles the kernels, in simt, asan and tsan the C++ compiler, for the emulator in tests/simt; the other
 # variants have none.
 
 ifeq ($(origin CC),default)
@@ -72,8 +72,8 @@ SUITES  := $(filter-out test_simt $(DEVICE_SUITES),$(notdir $(basename $(SUITE_F
 # Criterion's own runner does not start under ThreadSanitizer and does not see leaks; this one stands in for it.
 RUNNER  := tests/support/sanitizer_main.c
 SUPPORT := $(filter-out $(RUNNER) $(SUITE_FILES),$(wildcard tests/support/*.c tests/ops/*.c))
-# The suites in which threads meet.
-THREADED := $(filter test_threads test_model test_ticket test_view test_matrix test_closing test_failure test_limits \
+# Those in which threads meet.
+TSAN_SUITES := $(filter test_threads test_model test_ticket test_view test_matrix test_closing test_failure test_limits \
               test_clone test_clone_model \
               test_defragment test_cli_commands test_reader_errors test_context test_alloc test_reader test_generate \
               test_convert test_spmv test_bfs test_traverse test_twin_model test_result test_result_patch \
@@ -90,6 +90,15 @@ THREADED := $(filter test_threads test_model test_ticket test_view test_matrix t
               test_vector_linear test_parts test_multi_faults test_multi_insert_device test_multi_amg \
               test_multi_amg_faults \
               test_closure test_cfl,$(SUITES))
+# Under a sanitizer the emulator takes ten times as long and more: the suites that reach every kernel, and those in
+# which threads meet there.
+SIMT_ASAN_SUITES := $(filter %_device test_mapping test_prim test_insert_growth \
+                      test_matrix test_view test_ticket test_threads test_limits test_closing test_defragment \
+                      test_held test_model test_multi_products test_multi_traverse test_simt,$(SIMT_SUITES))
+SIMT_TSAN_SUITES := $(filter test_device test_mapping test_prim test_insert_device \
+                      test_merge_device test_memory_device test_peers_device test_spmv_pieces_device \
+                      test_stage_device test_vector_moves_device test_threads test_ticket \
+                      test_held test_view test_model test_multi_products test_multi_traverse test_simt,$(SIMT_SUITES))
 
 # As many jobs as tools/jobs.sh says. A -j on the command line wins over this (make sees to that itself), and so does
 # one in the environment's MAKEFLAGS, or a make that calls this one. One job where a goal has to be done before the
@@ -143,12 +152,28 @@ include tools/gpu.mk
 # -- Variants --------------------------------------------------------------------------------------------------------
 
 # $(1) folder, $(2) compiler, $(3) flags, $(4) libraries, $(5) objects that every test gets, $(6) device besides cpu,
-# $(7) patterns of the library's sources that it has, all by default
+# $(7) patterns of the library's sources that it has, all by default, $(8) suites that are one program
 # EXTRA: flags of single objects
 EXTRA :=
 # What the program and the benchmarks are linked with. libdcsr.so where they travel together: the kernels take up
 # megabytes.
 ENGINE := libdcsr.a
+
+# The suites of a variant: $(1) its folder, $(2) the runner, $(3) libraries. Each is a program with Criterion's runner; or
+# $(4) together, with our own, are one program that goes by all of their names.
+define apart
+$(foreach suite,$(SUITE_FILES),$(eval $(1)/tests/$(notdir $(basename $(suite))): $(call objects,$(1),$(suite))))
+$(1)/tests/test_%: $$($(1)_TESTED) | $$($(1)_BESIDE)
+	$$(SHOW)$$($(1)_LINK) $$(LDFLAGS) $$(filter %.o,$$^) $$(filter %.a,$$^) $(3) -o $$@
+endef
+define together
+$(1)/tests/test_all: $(2) $(call objects,$(1),$(foreach suite,$(4),$(filter %/$(suite).c,$(SUITE_FILES)))) \
+    $$($(1)_TESTED) | $$($(1)_BESIDE)
+	$$(SHOW)$$($(1)_LINK) $$(LDFLAGS) $$^ $(3) -o $$@
+$(1)/tests/test_%: $(1)/tests/test_all
+	@ln -f $$< $$@
+endef
+
 define variant
 # Written anew when the flags are others, so that `make CUDA=no` and the like compile again what they have to.
 $(1)/obj/.flags: NOW = $(2) $(3) $($(6)_FLAGS) $(if $(filter cuda,$(6)),$(NVCC) $(NVCC_FLAGS))
@@ -190,11 +215,9 @@ $(1)/tests/libsupport.a: $(call objects,$(1),$(if $(6),$(SUPPORT),$(filter-out %
 	$$(SHOW)ar rcs $$@ $$^
 
 # Suites start the program, and the cases of the emulator's own suite.
-$(foreach suite,$(SUITE_FILES),$(eval $(1)/tests/$(notdir $(basename $(suite))): $(call objects,$(1),$(suite))))
-$(1)/tests/test_%: $(5) $(1)/tests/libsupport.a $(1)/libdcsr.a | \
-    $(1)/dcsr $(if $(filter simt,$(6)),$(1)/tests/simt_cases)
-	$$(SHOW)$$($(1)_LINK) $$(LDFLAGS) $$(filter %.o,$$^) $$(filter %.a,$$^) -lcriterion -ljansson $(LIBS) \
-	    $($(6)_LIBS) $(4) -o $$@
+$(1)_BESIDE := $(1)/dcsr $(if $(filter simt,$(6)),$(1)/tests/simt_cases)
+$(1)_TESTED := $(1)/tests/libsupport.a $(1)/libdcsr.a
+$(call $(if $(8),together,apart),$(1),$(5),-lcriterion -ljansson $(LIBS) $($(6)_LIBS) $(4),$(8))
 
 $(1)/tests/simt_cases: $(call objects,$(1),$(wildcard tests/simt/*.cu)) $(1)/libdcsr.a
 	@mkdir -p $$(@D)
@@ -229,13 +252,15 @@ $(call suite,test_cli_tune): | $(NVML)
 
 runner = $(call objects,$(BUILD)/$(1),$(RUNNER))
 $(eval $(call variant,$(BUILD),$(CC),$(PLAIN),$(JEMALLOC),,$(DEVICE)))
-$(eval $(call variant,$(BUILD)/asan,$(CC),$(ASAN),,$(call runner,asan)))
-$(eval $(call variant,$(BUILD)/tsan,$(CLANG),$(TSAN),,$(call runner,tsan)))
 $(eval $(call variant,$(BUILD)/simt,$(CC),$(SIMT),,,simt))
-$(eval $(call variant,$(BUILD)/simt-asan,$(CC),$(ASAN),,$(call runner,simt-asan),simt))
-$(eval $(call variant,$(BUILD)/simt-tsan,$(CLANG),$(TSAN),,$(call runner,simt-tsan),simt))
+$(eval $(call variant,$(BUILD)/asan,$(CC),$(ASAN),,$(call runner,asan),simt,,$(sort $(SUITES) $(SIMT_SUITES))))
+$(eval $(call variant,$(BUILD)/tsan,$(CLANG),$(TSAN),,$(call runner,tsan),simt,,$(sort $(TSAN_SUITES) $(SIMT_TSAN_SUITES))))
 $(eval $(call variant,$(BUILD)/fuzz,$(CLANG),$(FUZZ),,,,dcsr/%))
-$(eval $(call variant,$(BUILD)/coverage,gcc,$(COVERAGE),,$(call runner,coverage)))
+$(eval $(call variant,$(BUILD)/coverage,gcc,$(COVERAGE),,$(call runner,coverage),,,$(SUITES)))
+
+# What runs between any two steps of an emulated thread is not itself looked at: a third of the time.
+$(call objects,$(BUILD)/asan,$(addprefix tests/simt/simt_,block.cpp fiber.cpp launch.cpp)): \
+    private EXTRA = -O2 -fno-sanitize=all -DSIMT_ASAN=1
 
 $(BUILD)/libdcsr.so: $(call objects,$(BUILD),$(LIBRARY) $($(DEVICE)_SOURCES)) dcsr.map
 	$(SHOW)$($(BUILD)_LINK) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=dcsr.map -Wl,-z,defs \
@@ -265,29 +290,25 @@ $(BUILD)/tests/test_install: tests/install/test_install.sh tools/install.sh dcsr
 	@printf '#!/bin/sh\nCC="%s" CXX="%s" exec tests/install/test_install.sh %s /opt/dcsr\n' \
 	    '$(CC)' '$(call cxx,$(CC))' '$(INSTALLED)' >$@ && chmod +x $@
 
+# What runs where: unit on the plain variant; asan and tsan on the cpu, simt, simt-asan and simt-tsan on the emulator.
 suites = $(2:%=$(BUILD)/$(1)/tests/%)
 unit_TESTS      := $(SUITES:%=$(BUILD)/tests/%) $(BUILD)/tests/test_install
 asan_TESTS      := $(call suites,asan,$(SUITES))
-tsan_TESTS      := $(call suites,tsan,$(filter $(SUITES),$(THREADED)))
+tsan_TESTS      := $(call suites,tsan,$(TSAN_SUITES))
 simt_TESTS      := $(call suites,simt,$(SIMT_SUITES))
-# Under a sanitizer the emulator takes ten times as long and more: the suites that reach every kernel, and those in
-# which threads meet there.
-simt-asan_TESTS := $(call suites,simt-asan,$(filter %_device test_mapping test_prim test_insert_growth \
-                     test_matrix test_view test_ticket test_threads test_limits test_closing test_defragment \
-                     test_held test_model test_multi_products test_multi_traverse test_simt,$(SIMT_SUITES)))
-simt-tsan_TESTS := $(call suites,simt-tsan,$(filter test_device test_mapping test_prim test_insert_device \
-                     test_merge_device test_memory_device test_peers_device test_spmv_pieces_device \
-                     test_stage_device test_vector_moves_device test_threads test_ticket \
-                     test_held test_view test_model test_multi_products test_multi_traverse test_simt,$(SIMT_SUITES)))
+simt-asan_TESTS := $(call suites,asan,$(SIMT_ASAN_SUITES))
+simt-tsan_TESTS := $(call suites,tsan,$(SIMT_TSAN_SUITES))
 fuzz_TESTS      := $(FUZZERS:%=$(BUILD)/fuzz/%)
-KINDS     := unit asan tsan simt simt-asan simt-tsan fuzz
-ALL_TESTS := $(foreach kind,$(KINDS),$($(kind)_TESTS))
+KINDS     := unit simt fuzz asan simt-asan tsan simt-tsan
+SANITIZED := asan simt-asan tsan simt-tsan
 RUN_TESTS := FUZZ_SECONDS=$(FUZZ_SECONDS) SIMT_SEEDS=$(SIMT_SEEDS) CLANG=$(CLANG) tools/test.sh
 
-SANITIZED := asan tsan simt-asan simt-tsan
-of_kinds  = $(foreach kind,$(1),$($(kind)_TESTS))
-test: $(call of_kinds,$(filter-out $(SANITIZED),$(KINDS))) all ## test-unit, test-simt and test-fuzz
-test-sanitizers: $(call of_kinds,$(SANITIZED)) ## test-asan, test-tsan, test-simt-asan and test-simt-tsan
+test_KINDS            := $(filter-out $(SANITIZED),$(KINDS))
+test-sanitizers_KINDS := $(SANITIZED)
+programs = $(foreach kind,$(1),$($(kind)_TESTS))
+runs     = $(foreach kind,$(1),$(if $(filter asan tsan,$(kind)),$($(kind)_TESTS:%=cpu:%),$($(kind)_TESTS)))
+test: $(call programs,$(test_KINDS)) all ## test-unit, test-simt and test-fuzz
+test-sanitizers: $(call programs,$(SANITIZED)) ## test-asan, test-tsan, test-simt-asan and test-simt-tsan
 test-unit: $(unit_TESTS) ## the suites, plain
 test-simt: $(simt_TESTS) ## the suites on the emulator of a GPU, some of them with SIMT_SEEDS schedules
 test-fuzz: $(fuzz_TESTS) ## the fuzzers, FUZZ_SECONDS in all
@@ -296,9 +317,9 @@ test-tsan: $(tsan_TESTS) ## the suites in which threads meet, under ThreadSaniti
 test-simt-asan: $(simt-asan_TESTS) ## the suites on the emulator, under AddressSanitizer and UndefinedBehaviorSanitizer
 test-simt-tsan: $(simt-tsan_TESTS) ## the suites in which threads meet, on the emulator under ThreadSanitizer
 test test-sanitizers $(KINDS:%=test-%):
-	@$(RUN_TESTS) $(filter-out all,$^)
+	@$(RUN_TESTS) $(call runs,$(or $($@_KINDS),$(@:test-%=%)))
 
-tests: $(ALL_TESTS)
+tests: $(call programs,$(KINDS))
 
 PEER_SESSIONS ?= 2000
 PEER_SEED     ?= 1

@@ -4,11 +4,12 @@
 # usage: tools/test.sh PROGRAM...
 #
 # A program is BUILD/tests/test_NAME, BUILD/VARIANT/tests/test_NAME or BUILD/fuzz/fuzz_NAME; the variant decides about
-# the sanitizer's settings. What it printed is kept in PROGRAM.log. The last line is "N passed, N failed", counting test
-# cases and, of fuzzers, runs; the exit status is 1 when something failed.
+# the sanitizer's settings. Those of the variants asan and tsan run on the emulator of a GPU, with cpu: before them on
+# the cpu. What a program printed is kept in PROGRAM.log, on the emulator in PROGRAM.seedN.log. The last line is "N
+# passed, N failed", counting test cases and, of fuzzers, runs; the exit status is 1 when something failed.
 #
 # In the variant simt, suites in which the order of a GPU's threads may matter run with several seeds for it, the others
-# with the first; what they printed with seed N is kept in PROGRAM.seedN.log.
+# with the first.
 #
 #   TEST_JOBS=N          programs that run at the same time; as many as there are cores, 8 at most
 #   FUZZ_SECONDS=20      for all fuzzers together
@@ -31,8 +32,17 @@ done
 version=$("${CLANG:-clang}" -dumpversion 2>/dev/null)
 archer=/usr/lib/llvm-${version%%.*}/lib/libarcher.so
 
+# What the settings are for: plain, simt, coverage or fuzz; asan or tsan on the cpu, simt-asan or simt-tsan on the
+# emulator.
+kind_of() { # kind_of [cpu:]PROGRAM
+    local kind=plain
+    if [[ $1 =~ /(asan|tsan|simt|coverage|fuzz)/(tests/)?[^/]*$ ]]; then kind=${BASH_REMATCH[1]}; fi
+    if [[ $kind == [at]san && $1 != cpu:* ]]; then kind=simt-$kind; fi
+    echo "$kind"
+}
+
 # The seeds to run a program with; 0 where seeds have no meaning.
-seeds() { # seeds VARIANT PROGRAM
+seeds() { # seeds KIND PROGRAM
     if [[ $1 != simt* ]]; then
         echo 0
     elif [ -n "${SIMT_SEED:-}" ]; then
@@ -44,7 +54,7 @@ seeds() { # seeds VARIANT PROGRAM
     fi
 }
 
-run_suite() { # run_suite VARIANT PROGRAM SEED
+run_suite() { # run_suite KIND PROGRAM SEED
     local folder=${2%/tests/*}
     local settings=("DCSR_PROGRAM=$folder/dcsr") options=() frames=1
     case $1 in
@@ -59,6 +69,7 @@ run_suite() { # run_suite VARIANT PROGRAM SEED
     esac
     case $1 in
     simt-*san) settings+=("DCSR_TEST_SMALL=${DCSR_TEST_SMALL:-1}") ;;&
+    [at]san) settings+=(DCSR_DEVICE=cpu "SIMT_GUARD=${SIMT_GUARD:-0}") ;;&
     plain | simt) options=(--ignore-warnings --timeout 900) ;; # a warning says that a test was skipped
     *asan)
         # The emulator's threads change stacks at each step, and would get frames of their own on each of them.
@@ -97,12 +108,12 @@ show_failure() { # show_failure LOG
 }
 
 # Runs a program and prints one block about it; appends "good bad", and its line for the list of failures, to RESULTS.
-run_program() { # run_program VARIANT PROGRAM SEED RESULTS
-    local variant=$1 program=$2 seed=$3 name=${2##*/} log=$2.log note='' good=0 bad=0 started=$SECONDS status
+run_program() { # run_program KIND PROGRAM SEED RESULTS
+    local kind=$1 program=$2 seed=$3 name=${2##*/} log=$2.log note='' good=0 bad=0 started=$SECONDS status
     if [ "$seed" -gt 0 ]; then log=$program.seed$seed.log name="$name, seed $seed"; fi
-    if [ "$variant" = fuzz ]; then run_fuzzer "$program"; else run_suite "$variant" "$program" "$seed"; fi >"$log" 2>&1
+    if [ "$kind" = fuzz ]; then run_fuzzer "$program"; else run_suite "$kind" "$program" "$seed"; fi >"$log" 2>&1
     status=$?
-    if [ "$variant" = fuzz ]; then
+    if [ "$kind" = fuzz ]; then
         if [ $status -eq 0 ]; then good=1; else bad=1; fi
         note=", $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs"
     else
@@ -111,7 +122,7 @@ run_program() { # run_program VARIANT PROGRAM SEED RESULTS
         # A program that ended badly without saying why, or that has no tests at all.
         if [ "$bad" -eq 0 ] && { [ $status -ne 0 ] || [ "$good" -eq 0 ]; }; then bad=1 note=", exit status $status"; fi
     fi
-    printf '%-9s %-28s ' "$variant" "$name"
+    printf '%-9s %-28s ' "$kind" "$name"
     if [ "$bad" -eq 0 ]; then
         printf '%4d passed%s  (%d s)\n' "$good" "$note" $((SECONDS - started))
         grep -h 'skipped' "$log" | sort -u | sed 's/^/        /'
@@ -121,22 +132,19 @@ run_program() { # run_program VARIANT PROGRAM SEED RESULTS
             show_failure "$log"
             if [ "$seed" -gt 0 ]; then echo "        again:     SIMT_SEED=$seed $0 $program"; fi
         } | tee "$4.told"
-        { echo "$variant $name: $bad failed" && cat "$4.told"; } >>"$4.failures"
+        { echo "$kind $name: $bad failed" && cat "$4.told"; } >>"$4.failures"
     fi
     echo "$good $bad" >"$4.counts"
 }
 
 number=0
-for program in "$@"; do
-    variant=plain
-    if [[ $program =~ /(asan|tsan|simt|simt-asan|simt-tsan|coverage|fuzz)/(tests/)?[^/]*$ ]]; then
-        variant=${BASH_REMATCH[1]}
-    fi
-    for seed in $(seeds "$variant" "$program"); do
+for word in "$@"; do
+    kind=$(kind_of "$word") program=${word#cpu:}
+    for seed in $(seeds "$kind" "$program"); do
         while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
         number=$((number + 1))
         # What it prints is shown when it has ended, in one piece.
-        (run_program "$variant" "$program" "$seed" "$results/$number" >"$results/$number.text" &&
+        (run_program "$kind" "$program" "$seed" "$results/$number" >"$results/$number.text" &&
             cat "$results/$number.text") &
     done
 done

@@ -120,14 +120,17 @@ static dcsr_status add_absent(dcsr_i_mapping *mapping, uint64_t first, uint64_t 
     return DCSR_OK;
 }
 
-/* Takes it back, run by run, from the units that are marked as there, or from those that are not. */
+/* Takes it back, run by run, from the units that are marked as there, or from those that are not. Nothing is forbidden
+ * when it comes back. */
 static void drop_if(dcsr_i_mapping *mapping, bool there, uint64_t first, uint64_t end)
 {
     for (uint64_t u = first; u < end; u++) {
         if (is_there(mapping, u) != there) continue;
         uint64_t begin = begin_of(mapping, u);
         while (u < end && is_there(mapping, u) == there) u++;
-        mapping->kind->drop(mapping, begin, begin_of(mapping, u) - begin);
+        const uint64_t bytes = begin_of(mapping, u) - begin;
+        dcsr_i_mapping_allow(mapping, begin, bytes);
+        mapping->kind->drop(mapping, begin, bytes);
     }
 }
 
@@ -219,8 +222,6 @@ void dcsr_i_mapping_discard(dcsr_i_mapping *mapping, uint64_t begin, uint64_t by
     while (first < end && is_there(mapping, first) && !begins_piece(mapping, first)) first++;
     while (first < end && is_there(mapping, end) && !begins_piece(mapping, end)) end--;
     if (first >= end) return;
-    dcsr_i_mapping_allow(mapping, begin_of(mapping, first),
-                         begin_of(mapping, end) - begin_of(mapping, first));
     drop_if(mapping, true, first, end);
     uint64_t dropped = mark(mapping, false, first, end);
     mapping->bytes -= dropped;

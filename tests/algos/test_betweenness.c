@@ -89,7 +89,7 @@ static void check(test_graph *g, dcsr_view *view)
         compare(g, centrality, e->some, "from some");
         cr_assert(result.sources == SOURCES && centrality[n] == 77);
         /* From all takes long. */
-        if (known || shape.layout != DCSR_LAYOUT_CSR || (TEST_EMULATOR && n > 100)) continue;
+        if (known || shape.layout != DCSR_LAYOUT_CSR || (test_on_emulator() && n > 100)) continue;
         options.sources = NULL;
         TEST_OK(dcsr_betweenness(centrality, &result, view, &options));
         compare(g, centrality, e->all, "from all");

@@ -333,7 +333,7 @@ Test(bfs, of_real_graphs_is_what_others_found)
         char path[200];
         snprintf(path, sizeof path, "../shared/data/%s", graphs[g].file);
         if (access(path, R_OK) != 0) cr_skip("%s is not there", path);
-        if (graphs[g].reached > (TEST_EMULATOR ? 5000 : UINT64_MAX)) continue;
+        if (graphs[g].reached > (test_on_emulator() ? 5000 : UINT64_MAX)) continue;
         dcsr_coo coo = {0};
         TEST_OK(dcsr_coo_read(&coo, context, path, NULL));
         dcsr_matrix *matrix = NULL;

@@ -299,7 +299,7 @@ Test(cfa, agrees_with_plain_sets)
 {
     dcsr_context *context = test_context(2);
     static writer w;
-    for (uint64_t seed = 1; seed <= (TEST_EMULATOR ? 10 : 150); seed++) {
+    for (uint64_t seed = 1; seed <= (test_on_emulator() ? 10 : 150); seed++) {
         say_program(&w, seed, 4);
         dcsr_cfa *cfa = analysis(context, w.text);
         expect_plain_solution(cfa, w.text);
@@ -312,7 +312,7 @@ Test(cfa, goes_on_from_a_solution)
 {
     dcsr_context *context = test_context(1);
     static writer w, more;
-    for (uint64_t seed = 1; seed <= (TEST_EMULATOR ? 5 : 60); seed++) {
+    for (uint64_t seed = 1; seed <= (test_on_emulator() ? 5 : 60); seed++) {
         dcsr_cfa_result step, whole;
         say_program(&w, seed, 3);
         say_program(&more, seed + 1000, 3);

@@ -199,7 +199,7 @@ Test(closure, is_what_a_search_from_everyone_finds)
         test_seed_begins(seed);
         test_random random = {seed};
         graph g;
-        const uint64_t n = sizes[seed % (TEST_EMULATOR ? 4 : SIZES)];
+        const uint64_t n = sizes[seed % (test_on_emulator() ? 4 : SIZES)];
         const bool ahead = test_random_once_in(&random, 2);
         begin(&g, 1 + (int)(seed % 2), test_random_once_in(&random, 2) ? DCSR_PATTERN : DCSR_FP64,
               test_random_once_in(&random, 2) ? DCSR_POLICY_KEEP : DCSR_POLICY_DEFAULT, n);
@@ -297,7 +297,7 @@ Test(closure, is_kept_up_when_edges_arrive)
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.rounds; seed++) {
         test_seed_begins(seed);
         test_random random = {seed};
-        const uint64_t n = 20 + test_random_below(&random, TEST_EMULATOR ? 40 : 200);
+        const uint64_t n = 20 + test_random_below(&random, test_on_emulator() ? 40 : 200);
         graph g;
         dcsr_matrix *closure;
         begin(&g, 2, DCSR_PATTERN, DCSR_POLICY_ANY, n);
@@ -458,7 +458,7 @@ Test(closure, of_real_graphs_is_what_others_found)
         uint64_t nnz;
         snprintf(path, sizeof path, "../shared/data/%s.el.gz", graphs[k].file);
         if (access(path, R_OK) != 0) cr_skip("%s is not there", path);
-        if (graphs[k].pairs > (TEST_EMULATOR || TEST_THREAD_SANITIZER ? 200000 : UINT64_MAX)) continue;
+        if (graphs[k].pairs > (test_on_emulator() || TEST_THREAD_SANITIZER ? 200000 : UINT64_MAX)) continue;
         TEST_OK(dcsr_coo_read(&coo, context, path, NULL));
         TEST_OK(dcsr_matrix_from_coo(&matrix, context, &coo, NULL));
         dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);

@@ -58,7 +58,7 @@ static void run_history(uint64_t seed, uint64_t steps, uint64_t *anew)
     history h;
     const dcsr_type type = types[test_random_below(&random, 4)];
     const dcsr_policy policy = policies[test_random_below(&random, type ? 4 : 1)];
-    history_begin(&h, seed, type, policy, sizes[test_random_below(&random, TEST_EMULATOR ? 4 : 6)]);
+    history_begin(&h, seed, type, policy, sizes[test_random_below(&random, test_on_emulator() ? 4 : 6)]);
     for (uint64_t k = test_random_below(&random, 3); k--;) history_change(&h, true, 40);
     TEST_OK(dcsr_matrix_wait(h.matrix));
     const dcsr_layout layout = test_random_below(&random, 3);

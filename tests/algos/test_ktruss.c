@@ -81,7 +81,7 @@ static void check(test_graph *g, dcsr_view *view)
 {
     dcsr_view_shape shape;
     TEST_OK(dcsr_view_get_shape(view, &shape));
-    if (TEST_EMULATOR && shape.layout != DCSR_LAYOUT_SEGMENTS) return; /* of all of them it gets a copy */
+    if (test_on_emulator() && shape.layout != DCSR_LAYOUT_SEGMENTS) return; /* of all of them it gets a copy */
     if (!g->kept) g->kept = expect(g);
     const uint64_t n = g->vertices;
     const uint32_t *wanted = g->kept;
@@ -116,7 +116,7 @@ static uint32_t *truss_of(int threads, uint32_t k, uint64_t *nnz)
     dcsr_coo coo;
     dcsr_matrix *matrix, *truss;
     dcsr_csr csr;
-    TEST_OK(dcsr_coo_generate(&coo, context, TEST_EMULATOR ? "rmat:8,8" : "rmat:11,8"));
+    TEST_OK(dcsr_coo_generate(&coo, context, test_on_emulator() ? "rmat:8,8" : "rmat:11,8"));
     TEST_OK(dcsr_matrix_from_coo(&matrix, context, &coo, NULL));
     dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
     TEST_OK(dcsr_ktruss(&truss, NULL, view, &(dcsr_ktruss_options){.k = k}));

@@ -171,7 +171,7 @@ Test(pagerank, of_real_graphs_is_what_others_found)
     for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
         test_graph g;
         if (!test_graph_read(&g, graphs[i].file, false)) cr_skip("%s is not there", graphs[i].file);
-        if (TEST_EMULATOR && g.vertices > 5000) {
+        if (test_on_emulator() && g.vertices > 5000) {
             test_graph_free(&g);
             continue;
         }

@@ -89,7 +89,7 @@ Test(sssp, takes_weights_of_all_magnitudes)
     uint64_t from[M], to[M];
     double weight[M], wanted[N], distance[N];
     dcsr_context *context = test_context(2);
-    for (uint64_t seed = 0; seed < (TEST_EMULATOR ? 8 : 80); seed++) {
+    for (uint64_t seed = 0; seed < (test_on_emulator() ? 8 : 80); seed++) {
         test_random random = {seed};
         const double spread[] = {0, 1, 12, 300};
         for (size_t k = 0; k < M; k++) {
@@ -120,7 +120,7 @@ Test(sssp, takes_negative_weights)
     uint64_t from[M], to[M], cycles = 0;
     double weight[M], wanted[N], distance[N];
     dcsr_context *context = test_context(2);
-    for (uint64_t seed = 0; seed < (TEST_EMULATOR ? 5 : 60); seed++) {
+    for (uint64_t seed = 0; seed < (test_on_emulator() ? 5 : 60); seed++) {
         test_random random = {seed};
         const size_t m = 60 + test_random_below(&random, M - 60);
         for (size_t k = 0; k < m; k++) {
@@ -146,7 +146,7 @@ Test(sssp, takes_negative_weights)
         dcsr_view_destroy(view);
         dcsr_matrix_destroy(matrix);
     }
-    cr_assert(TEST_EMULATOR || (cycles > 5 && cycles < 55));
+    cr_assert(test_on_emulator() || (cycles > 5 && cycles < 55));
     test_close(context);
 }
 

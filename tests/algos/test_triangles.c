@@ -126,7 +126,7 @@ Test(triangles, of_real_graphs_are_what_others_found)
         test_graph g;
         dcsr_triangles_result result;
         if (!test_graph_read(&g, graphs[i].file, false)) cr_skip("%s is not there", graphs[i].file);
-        if (TEST_EMULATOR && g.vertices > 1000) {
+        if (test_on_emulator() && g.vertices > 1000) {
             test_graph_free(&g);
             continue;
         }

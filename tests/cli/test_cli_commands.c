@@ -395,7 +395,7 @@ Test(cli_commands, real_matrices_have_their_known_figures, .timeout = 300)
     json_object_foreach(all, name, expected)
     {
         if (!json_object_get(expected, "nnz_expanded")) continue;
-        if (TEST_EMULATOR && expected_integer(expected, "nnz_expanded") > 100000) continue;
+        if (test_on_emulator() && expected_integer(expected, "nnz_expanded") > 100000) continue;
         program_result r;
         PROGRAM_JSON(r, "--json info %s/%s.mtx.gz", folder, name);
         PROGRAM_INTEGER(&r, "rows", expected_integer(expected, "rows"));

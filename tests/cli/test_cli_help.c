@@ -2,6 +2,7 @@
  * docs/CLI.md, all held against the table that `dcsr help --json` prints; and that the commands take what the
  * table has. */
 #include "tests/support/program.h"
+#include "tests/support/support.h"
 #include <dcsr/spmv.h>
 #include <limits.h>
 #include <stdio.h>
@@ -176,14 +177,19 @@ static void expect_taken(const char *command, const json_t *option)
 
 Test(cli_help, every_option_in_the_table_is_taken)
 {
+    /* A program with a sanitizer takes a tenth of a second to start: of commands and options every fifth. */
+    const size_t step = TEST_VARIANT(1, 5, 5);
     size_t c, i;
     json_t *command, *option;
     json_array_foreach(json_object_get(table, "commands"), c, command)
     {
         json_array_foreach(json_object_get(command, "options"), i, option)
-            expect_taken(text_of(command, "name"), option);
+        {
+            if ((c + i) % step == 0) expect_taken(text_of(command, "name"), option);
+        }
         json_array_foreach(json_object_get(table, "options"), i, option)
         {
+            if ((c + i) % step) continue;
             char line[200], room[40];
             const char *value = json_string_value(json_object_get(option, "value"));
             snprintf(line, sizeof line, "%s --%s%s%s --help", text_of(command, "name"),

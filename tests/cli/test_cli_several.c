@@ -21,7 +21,7 @@ static const choice *choices(void)
     static choice list[4];
     int n = 0, gpus = 0;
     list[n++] = (choice){"cpu:3", "cpu", 3};
-    if (TEST_EMULATOR) {
+    if (test_on_emulator()) {
         setenv("SIMT_DEVICES", "3", 1);
         gpus = 3;
     } else if (TEST_CUDA && dcsr_device_get_count(DCSR_DEVICE_CUDA, &gpus)) {
@@ -34,7 +34,7 @@ static const choice *choices(void)
 
 static int scale(void)
 {
-    return TEST_EMULATOR ? 7 : 10;
+    return test_on_emulator() ? 7 : 10;
 }
 
 /* ---- Results ---- */

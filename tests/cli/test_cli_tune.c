@@ -1,5 +1,6 @@
 /* test_cli_tune.c: `dcsr tune`: what it measures and keeps, what it trains, and what it says when it cannot. */
 #include "tests/support/program.h"
+#include "tests/support/support.h"
 #include <libgen.h>
 #include <limits.h>
 #include <math.h>
@@ -138,6 +139,7 @@ static bool find_nvml(char library[PATH_MAX])
 Test(cli_tune, measures_kernels_of_a_gpu)
 {
     char nvml[PATH_MAX];
+    if (TEST_EMULATOR && !test_on_emulator()) cr_skip_test("the emulator is not asked for");
     program_result r = program_run("--device cuda info path:2");
     const bool there = !r.status;
     program_free(&r);

@@ -405,27 +405,28 @@ Test(multi_matrix, is_changed_by_all_devices_or_by_none)
 Test(multi_matrix, names_the_device_that_has_no_memory)
 {
     /* So many can be packed on the cpu, but not applied; twice as many cannot be packed. */
-    enum { ENTRIES = TEST_EMULATOR ? 1 << 19 : 1 << 16, WIDE = 1 << 20 };
+    enum { WIDE = 1 << 20 };
+    const uint64_t entries = test_on_emulator() ? 1 << 19 : 1 << 16;
     dcsr_multi *devices = open_devices(2, test_on_emulator() ? 1 << 24 : 1 << 21);
     dcsr_multi_matrix *matrix;
     dcsr_ticket *ticket;
     TEST_OK(dcsr_multi_matrix_create(&matrix, devices, DCSR_FP64, ROWS, WIDE, NULL));
-    uint64_t *rows = test_allocate(2 * ENTRIES, sizeof *rows),
-             *cols = test_allocate(2 * ENTRIES, sizeof *cols);
-    double *values = test_allocate(2 * ENTRIES, sizeof *values);
-    for (uint64_t i = 0; i < 2 * ENTRIES; i++) {
+    uint64_t *rows = test_allocate(2 * entries, sizeof *rows),
+             *cols = test_allocate(2 * entries, sizeof *cols);
+    double *values = test_allocate(2 * entries, sizeof *values);
+    for (uint64_t i = 0; i < 2 * entries; i++) {
         rows[i] = i ? ROWS - 1 : 0; /* one for the first device, all others for the second */
         cols[i] = i;
         values[i] = 1;
     }
-    TEST_OK(dcsr_multi_matrix_insert(matrix, ENTRIES, rows, cols, values, &ticket));
+    TEST_OK(dcsr_multi_matrix_insert(matrix, entries, rows, cols, values, &ticket));
     /* On GPUs the first splits it. */
     TEST_REFUSED(DCSR_ERROR_OUT_OF_MEMORY, test_on_emulator() ? "device 0 (" : "device 1 (",
                  dcsr_ticket_wait(ticket));
     dcsr_ticket_destroy(ticket);
     if (!test_on_emulator())
         TEST_REFUSED(DCSR_ERROR_OUT_OF_MEMORY, "device 1 (",
-                     dcsr_multi_matrix_insert(matrix, 2 * ENTRIES, rows, cols, values, NULL));
+                     dcsr_multi_matrix_insert(matrix, 2 * entries, rows, cols, values, NULL));
     oracle model;
     oracle_create(&model, DCSR_FP64, DCSR_POLICY_LAST, ROWS, WIDE);
     expect(matrix, &model);

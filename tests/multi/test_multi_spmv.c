@@ -408,7 +408,6 @@ Test(multi_spmv, memory_gone_leaves_y_as_it_was)
  * that read its memory. The calls say so, and what is left can be destroyed. Returns whether nothing failed. */
 static bool lose_device(long n)
 {
-    NEEDS_EMULATOR();
     test_random random = {13};
     problem p = describe(&random, DCSR_FP64, 400, 400, 2500, n % 2 ? 5 : 0);
     open_matrix(&p, 3, 1);
@@ -430,6 +429,7 @@ static bool lose_device(long n)
 Test(multi_spmv, tells_of_a_device_that_has_failed)
 {
     int losses = 0;
+    NEEDS_EMULATOR();
     /* What a lost device still had to write is no race with what frees the place, which ThreadSanitizer cannot know. */
     if (TEST_VARIANT(false, false, true)) cr_skip_test("devices are not lost under ThreadSanitizer");
     for (long n = 0;; n += 1 + n / 8, losses++) {

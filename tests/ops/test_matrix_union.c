@@ -89,7 +89,7 @@ static void unite_often(dcsr_context *context, dcsr_type type, dcsr_resolution r
 Test(matrix_union, gives_what_was_new)
 {
     dcsr_context *context = test_context(2);
-    for (uint64_t seed = 1; seed <= (TEST_EMULATOR ? 1 : 4); seed++)
+    for (uint64_t seed = 1; seed <= (test_on_emulator() ? 1 : 4); seed++)
         for (int resolve = DCSR_RESOLVE_AUTO; resolve <= DCSR_RESOLVE_ON_READ; resolve++) {
             unite_often(context, DCSR_PATTERN, (dcsr_resolution)resolve, seed);
             unite_often(context, DCSR_FP64, (dcsr_resolution)resolve, seed + 100);
@@ -146,7 +146,7 @@ static void *unite_in_thread(void *argument)
     uint64_t rows[100], cols[100], nnz;
     double values[100];
     TEST_OK(dcsr_matrix_get_info(u->T, &info));
-    for (int i = 0; i < (TEST_EMULATOR ? 5 : 60); i++) {
+    for (int i = 0; i < (test_on_emulator() ? 5 : 60); i++) {
         dcsr_view_shape shape;
         dcsr_matrix *N, *fresh;
         dcsr_view *view = test_view(u->T, DCSR_LAYOUT_SEGMENTS, 0);

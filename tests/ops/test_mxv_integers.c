@@ -119,7 +119,7 @@ static void check_type(dcsr_type type, dcsr_context *context)
 Test(mxv_integers, sums_wrap_around_in_rows_of_every_length)
 {
     dcsr_context *context = test_context(1);
-    for (dcsr_type type = DCSR_INT8; type <= DCSR_UINT64; type += TEST_EMULATOR ? 3 : 1)
+    for (dcsr_type type = DCSR_INT8; type <= DCSR_UINT64; type += test_on_emulator() ? 3 : 1)
         check_type(type, context);
     test_close(context);
 }

@@ -7,7 +7,10 @@
  * defined here again, as far as they call it; the program's own definitions come before those of
  * libcriterion.
  *
- * usage: test_NAME [PART]     only tests whose "suite::name" has PART in it */
+ * usage: test_NAME [PART]     only tests whose "suite::name" has PART in it
+ *
+ * Where the program has several files of tests, it runs those of the file that it is called by, as test_view those of
+ * test_view.c, and called by another name all. */
 #include <criterion/criterion.h>
 #include <criterion/logging.h>
 #include <setjmp.h>
@@ -128,13 +131,32 @@ static int run(struct criterion_test *which, double *took)
     return status;
 }
 
+/* The last part of a path, as far as the first dot. */
+static bool same_name(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
+    const size_t length = strcspn(last, ".");
+    return strlen(name) == length && !memcmp(last, name, length);
+}
+
+/* "test_view", if tests of a file of that name are here; else NULL. */
+static const char *find_file(const char *program)
+{
+    const char *slash = strrchr(program, '/'), *name = slash ? slash + 1 : program;
+    for (struct criterion_test **t = __start_cr_tst; t < __stop_cr_tst; t++)
+        if (same_name((*t)->data->file_, name)) return name;
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     int passed = 0, failures = 0, crashed = 0;
+    const char *file = find_file(argv[0]);
     for (struct criterion_test **t = __start_cr_tst; t < __stop_cr_tst; t++) {
         char name[256];
         snprintf(name, sizeof name, "%s::%s", (*t)->category, (*t)->name);
         if ((*t)->data->disabled || (argc > 1 && !strstr(name, argv[1]))) continue;
+        if (file && !same_name((*t)->data->file_, file)) continue;
         double took = 0;
         int status = run(*t, &took);
         int signal = status != -1 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;

@@ -230,7 +230,7 @@ static bool still_matches(fixture *f, long n, char why[TEST_WHY])
  * emulator every second one, those that the other policy leaves out. */
 static void fail_at_every_point(size_t i, dcsr_policy policy)
 {
-    const long first = TEST_EMULATOR && policy == DCSR_POLICY_KEEP, step = TEST_EMULATOR ? 2 : 1;
+    const long first = test_on_emulator() && policy == DCSR_POLICY_KEEP, step = test_on_emulator() ? 2 : 1;
     fixture f;
     set_up(&f, policy);
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;

@@ -204,7 +204,7 @@ Test(agreement, is_told_once_of_a_failure)
     dcsr_context *context = test_context(1);
     for (int ways = 0; ways < 8; ways++) {
         const dcsr_resolution resolve = ways & 4 ? DCSR_RESOLVE_ON_INSERT : DCSR_RESOLVE_ON_READ;
-        long n = 0, step = TEST_EMULATOR ? 3 : 1;
+        long n = 0, step = test_on_emulator() ? 3 : 1;
         while (!try_without_memory(context, ways & 1, ways & 2, resolve, n)) n += step;
         cr_assert(n > 2, "only %ld allocations", n);
     }

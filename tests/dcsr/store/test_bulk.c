@@ -123,7 +123,7 @@ Test(bulk, many_buckets_give_the_same_bits_for_any_number_of_threads)
                     check_same_bits(one, matrix);
                     dcsr_matrix_destroy(matrix);
                 } else {
-                    if (!TEST_EMULATOR) check_against_oracle(&coo, DCSR_POLICY_SUM, matrix);
+                    if (!test_on_emulator()) check_against_oracle(&coo, DCSR_POLICY_SUM, matrix);
                     one = matrix;
                 }
                 dcsr_coo_free(&coo);
@@ -215,7 +215,7 @@ Test(bulk, survives_allocation_failures)
     for (int threads = 1; threads <= 2; threads++)
         for (sequence how = SCATTERED; how <= BY_ELEMENT; how++) {
             dcsr_context *context = test_context(threads);
-            const uint64_t n = TEST_EMULATOR ? 300 : 40000;
+            const uint64_t n = test_on_emulator() ? 300 : 40000;
             dcsr_coo coo = draw(context, DCSR_FP64, n, 300, 300, how, 2);
             dcsr_matrix *matrix = NULL;
             dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;

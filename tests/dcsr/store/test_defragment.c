@@ -98,7 +98,7 @@ Test(store, leaves_slack_so_that_single_entries_share_segments)
 {
     dcsr_context *context = test_context(1);
     dcsr_matrix *matrix = matrix_with(context, 3, 4, DCSR_DEFRAGMENT_OFF);
-    uint64_t many = TEST_EMULATOR ? 500 : 2000;
+    uint64_t many = test_on_emulator() ? 500 : 2000;
     for (uint64_t c = 0; c < many; c++) fill(matrix, 1, 2, c, 1);
     dcsr_matrix_info info = test_info(matrix);
     cr_assert(info.max_segments <= 4);
@@ -364,11 +364,11 @@ Test(defragment, keeps_duplicates_that_the_policy_keeps)
 Test(defragment, gives_back_the_old_places)
 {
     dcsr_context *context = test_context(1);
-    const uint64_t rows = TEST_EMULATOR ? 400 : 2000;
+    const uint64_t rows = test_on_emulator() ? 400 : 2000;
     dcsr_matrix *matrix = matrix_with(context, rows, 4, DCSR_DEFRAGMENT_OFF);
     fill(matrix, 0, rows, 0, 100);
     uint64_t bytes = 0;
-    for (int i = 0; i < (TEST_EMULATOR ? 6 : 20); i++) {
+    for (int i = 0; i < (test_on_emulator() ? 6 : 20); i++) {
         fill(matrix, 0, rows, 0, 100); /* the same entries again */
         defragment(matrix, DCSR_DEFRAGMENT_WHOLE);
         if (!i) bytes = test_info(matrix).bytes; /* with what is free after moving all rows once */

@@ -147,6 +147,8 @@ Test(fresh, all_policies_and_types)
 
 /* ---- What stays where it is ---- */
 
+/* On the cpu of a build with the emulator rows of a few entries are treated as long ones are elsewhere, so that less is
+ * known of how often they move. */
 static const dcsr_matrix_options on_insert = {.policy = DCSR_POLICY_LAST, .resolve = DCSR_RESOLVE_ON_INSERT};
 
 Test(fresh, what_changes_nothing_moves_nothing)
@@ -213,7 +215,7 @@ Test(fresh, a_row_with_room_is_changed_where_it_is)
         TEST_OK(dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
         test_pieces(view, 9, &is);
         dcsr_view_destroy(view);
-        if (!test_on_device(context)) cr_assert((was == is) != held, "step %d", step);
+        if (!TEST_EMULATOR) cr_assert(test_on_device(context) || (was == is) != held, "step %d", step);
         TEST_MATCHES(matrix, &model);
     }
     cr_assert(unresolved(matrix) == 0);
@@ -246,7 +248,8 @@ Test(fresh, a_long_row_has_a_tail)
     if (test_on_device(context)) /* whose tails are short, and in the same piece */
         cr_assert(moved < 50, "moved %d times", moved);
     else
-        cr_assert(in_pieces > 80 && moved < 5, "%d times in pieces, moved %d times", in_pieces, moved);
+        cr_assert(in_pieces > (TEST_EMULATOR ? 50 : 80) && moved < (TEST_EMULATOR ? 50 : 5),
+                  "%d times in pieces, moved %d times", in_pieces, moved);
     cr_assert(unresolved(matrix) == 0);
     TEST_MATCHES(matrix, &model);
     dcsr_matrix_destroy(matrix);
@@ -350,7 +353,7 @@ static void look_for_many(dcsr_context *context, dcsr_type type, batch *b)
     cr_assert(moved_by(matrix, &model, b, false) == (type ? PAGES / 2 : 0));
     one_in_each(b, new_column, same);
     one_in_each(b, stored_column, same);
-    cr_assert(moved_by(matrix, &model, b, false) >= PAGES / 2);
+    cr_assert(moved_by(matrix, &model, b, false) >= (TEST_EMULATOR ? 1 : PAGES / 2));
     one_in_each(b, stored_column, same);
     cr_assert(moved_by(matrix, &model, b, true) == PAGES);
     cr_assert(unresolved(matrix) == 0);
@@ -492,7 +495,7 @@ Test(fresh, a_batch_without_memory_leaves_no_trace)
     const long least = test_on_device(context) && !TEST_EMULATOR ? 3 : 10;
     for (int removes = 0; removes < 2; removes++) {
         long n = 0;
-        while (!try_without_memory(context, &b, n, removes)) n += TEST_EMULATOR ? 7 : 1;
+        while (!try_without_memory(context, &b, n, removes)) n += test_on_emulator() ? 7 : 1;
         cr_assert(n > least, "only %ld allocations", n);
     }
     test_close(context);

@@ -180,7 +180,7 @@ Test(grow, insertions_grow_to_the_largest_index)
         test_random random = {5};
         oracle_create(&model, DCSR_INT32, DCSR_POLICY_SUM, 3, 2);
         uint64_t rows = 3, cols = 2;
-        const uint64_t sizes[] = {1, 0, 5, TEST_EMULATOR ? 700 : 40000, 1, 300};
+        const uint64_t sizes[] = {1, 0, 5, test_on_emulator() ? 700 : 40000, 1, 300};
         for (size_t b = 0; b < sizeof sizes / sizeof *sizes; b++) {
             const uint64_t n = sizes[b], side = 100 * (b + 1);
             uint64_t *row = test_allocate(n + 1, 8), *col = test_allocate(n + 1, 8);

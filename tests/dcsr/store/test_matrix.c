@@ -117,7 +117,7 @@ Test(matrix, may_be_as_large_as_the_format_addresses)
 {
     dcsr_context *context = test_context(1);
     /* The emulator's pages are a sixteenth of a GPU's, so that it needs as many for fewer rows. */
-    uint64_t rows = TEST_EMULATOR ? DCSR_MAX_ROWS / 16 : DCSR_MAX_ROWS;
+    uint64_t rows = test_on_emulator() ? DCSR_MAX_ROWS / 16 : DCSR_MAX_ROWS;
     dcsr_matrix *matrix = test_matrix(context, DCSR_INT32, rows, DCSR_MAX_COLS, DCSR_POLICY_LAST);
     uint64_t row = rows - 1, col = DCSR_MAX_COLS - 1;
     int32_t value = 0;

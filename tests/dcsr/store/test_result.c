@@ -294,7 +294,7 @@ Test(result, of_a_context_that_is_closed)
 /* Rows without entries cost nothing. */
 Test(result, of_few_rows_among_many, .timeout = 60)
 {
-    const uint64_t rows = TEST_EMULATOR ? 1 << 17 : 1 << 27;
+    const uint64_t rows = test_on_emulator() ? 1 << 17 : 1 << 27;
     dcsr_context *context = test_context(2);
     dcsr_matrix *A = test_matrix(context, DCSR_FP64, rows, 1000, DCSR_POLICY_LAST),
                 *C = test_matrix(context, DCSR_FP64, rows, 1000, DCSR_POLICY_LAST);

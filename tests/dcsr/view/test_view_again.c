@@ -81,7 +81,7 @@ static void run(test_random *random, dcsr_defragmentation mode, bool twin, bool 
 Test(view_again, shows_the_same_version)
 {
     test_random random = {1};
-    for (int ways = 0; ways < 4; ways += TEST_EMULATOR ? 3 : 1)
+    for (int ways = 0; ways < 4; ways += test_on_emulator() ? 3 : 1)
         run(&random, ways & 1 ? DCSR_DEFRAGMENT_OFF : DCSR_DEFRAGMENT_AUTO, ways & 2, ways & 1);
 }
 

@@ -261,7 +261,7 @@ Test(features, drawn_rows_stand_for_all)
 Test(features, of_hardly_any_rows_in_use)
 {
     enum { ENTRIES = TEST_EMULATOR ? 40000 : 70000 };
-    const uint64_t all = TEST_EMULATOR ? UINT64_C(1) << 26 : DCSR_MAX_ROWS;
+    const uint64_t all = test_on_emulator() ? UINT64_C(1) << 26 : DCSR_MAX_ROWS;
     dcsr_context *context = test_context(1);
     dcsr_matrix *matrix = test_matrix(context, DCSR_PATTERN, all, 1000, DCSR_POLICY_ANY);
     uint64_t *rows = test_allocate(ENTRIES, sizeof *rows), *cols = test_allocate(ENTRIES, sizeof *cols);

@@ -303,7 +303,7 @@ Test(portfolio_refresh, plans_follow_random_changes)
 {
     dcsr_context *context = test_context(2);
     const dcsr_i_spmv_kernel *kernel;
-    const int seeds = TEST_EMULATOR ? 1 : TEST_SIZE(6, 2, 2);
+    const int seeds = test_on_emulator() ? 1 : TEST_SIZE(6, 2, 2);
     for (uint64_t k = 0; (kernel = kernel_at(context, k)); k++)
         for (int seed = 1; seed <= seeds; seed++) follow_changes(context, kernel, (uint64_t)seed + 7 * k);
     test_close(context);
