@@ -6,6 +6,7 @@
 #include "persist/store_data.h"
 #include "tests/support/support_store.h"
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -149,19 +150,23 @@ static void write_versions(store_child *child, dcsr_store *store, dcsr_context *
     }
 }
 
-/* Writes until it is told to stop; closes the store now and then. */
-static void write_until_stopped(void *user, store_child *child)
+/* Writes until it is told to stop; the store is closed and opened again after so many versions. */
+static void write_many(const place *p, store_child *child, int versions)
 {
-    const place *p = user;
     dcsr_context *context = store_context(child, 1);
     while (!atomic_load(&child->count[STOP])) {
         dcsr_store *store;
         STORE_OK(child, dcsr_store_open(&store, p->folder, NULL));
-        for (int i = 0; i < 50 && !atomic_load(&child->count[STOP]); i++)
+        for (int i = 0; i < versions && !atomic_load(&child->count[STOP]); i++)
             write_versions(child, store, context, 1);
         dcsr_store_close(store);
     }
     dcsr_context_destroy(context);
+}
+
+static void write_until_stopped(void *user, store_child *child)
+{
+    write_many(user, child, 50);
 }
 
 /* Views that are held while the writer goes on by 1 to 8 versions: they stay what they are. */
@@ -382,7 +387,7 @@ Test(store_readers, that_are_listed_are_not_waited_for)
 static void write_in_container(void *user, store_child *child)
 {
     enter_container(user, child);
-    write_until_stopped(user, child);
+    write_many(user, child, INT_MAX); /* to open it again would wait for readers, who wait for more versions */
 }
 
 static void read_beside_a_namesake(place *p, bool writer_first)
