@@ -19,6 +19,13 @@ enum { GUARD_BYTES = 4096 };
 fiber *running, *came_from;
 } // namespace
 
+/* Stacks begin at multiples of a page; what each has at its top would be in the same few lines of a cache. */
+static size_t next_colour()
+{
+    static size_t made;
+    return made++ % 31 * 128;
+}
+
 #if defined(__x86_64__)
 /* Saves the registers that a call preserves on the running stack, notes its end in *save, and goes on with
  * the stack that was left at load. */
@@ -35,7 +42,7 @@ asm(".text\n"
 
 static void prepare_stack(fiber *self, void (*entry)())
 {
-    void **top = reinterpret_cast<void **>(self->stack + self->stack_bytes);
+    void **top = reinterpret_cast<void **>(self->stack + self->stack_bytes - next_colour());
     *--top = nullptr; /* where entry would return to; aligns its frame as a call does */
     *--top = reinterpret_cast<void *>(entry);
     for (int saved_register = 0; saved_register < 6; saved_register++) *--top = nullptr;
@@ -52,7 +59,7 @@ static void prepare_stack(fiber *self, void (*entry)())
     ucontext_t *context = new ucontext_t;
     getcontext(context);
     context->uc_stack.ss_sp = self->stack;
-    context->uc_stack.ss_size = self->stack_bytes;
+    context->uc_stack.ss_size = self->stack_bytes - next_colour();
     context->uc_link = nullptr;
     makecontext(context, entry, 0);
     self->stack_pointer = context;

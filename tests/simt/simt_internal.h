@@ -37,7 +37,7 @@ struct random_numbers {
         x = (x ^ x >> 27) * 0x94D049BB133111EBu;
         return x ^ x >> 31;
     }
-    uint64_t below(uint64_t n) { return next() % n; }
+    uint64_t below(uint64_t n) { return (next() >> 32) * n >> 32; } /* n < 2^32 */
 };
 /* Of the host's calls; used under the lock. */
 random_numbers &host_random();

@@ -31,6 +31,7 @@ struct grid_state {
     const kernel_call *call;
     engine *home; /* of the stream that the launch runs in */
     random_numbers random;
+    bool seeded;
     unsigned yield_one_in; /* 0: never */
     uint64_t yields;       /* a generator of its own, see may_yield() */
     bool in_emulator;
@@ -57,7 +58,7 @@ cuda_thread *next_thread()
         grid->first = 0;
         return nullptr;
     }
-    if (options().seed) {
+    if (grid->seeded) {
         const size_t chosen = grid->first + grid->random.below(grid->runnable.size() - grid->first);
         std::swap(grid->runnable[grid->first], grid->runnable[chosen]);
     }
@@ -110,13 +111,16 @@ engine *owner_of_threads()
 cuda_thread *take_thread()
 {
     engine *const owner = owner_of_threads();
-    cuda_thread *thread = owner->idle_threads.empty() ? nullptr : owner->idle_threads.front();
+    std::deque<cuda_thread *> &idle = owner->idle_threads;
+    cuda_thread *thread = idle.empty() ? nullptr : SIMT_TSAN ? idle.front() : idle.back();
     if (!thread || (thread->launch == launches && owner->threads < MOST_FIBERS)) {
         thread = new cuda_thread;
         fiber_create(&thread->runner, options().stack_bytes, thread_main);
         owner->threads++;
+    } else if (SIMT_TSAN) {
+        idle.pop_front();
     } else {
-        owner->idle_threads.pop_front();
+        idle.pop_back(); /* its stack is in the caches still */
     }
     thread->launch = launches;
     thread->atomic = nullptr;
@@ -209,8 +213,10 @@ void kernel_operation::run()
         set_device_fault(now().stream->device, cudaErrorIllegalAddress);
         return;
     }
-    const unsigned yield = options().seed ? options().yield_one_in : 0;
-    grid = new grid_state{call.get(), now().stream->engine, {seed}, yield, seed, true, {}, 0, {}, 0, 0};
+    const bool seeded = options().seed != 0;
+    const unsigned yield = seeded ? options().yield_one_in : 0;
+    grid =
+        new grid_state{call.get(), now().stream->engine, {seed}, seeded, yield, seed, true, {}, 0, {}, 0, 0};
     shape = {blocks, threads};
     launches++;
     order_release(&grid->start_order);
