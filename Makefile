@@ -5,6 +5,7 @@
 #   make -j1                             one compiler at a time; by default as many as cores and memory allow
 #   make CUDA=yes                        with the device cuda, which is there by default where a GPU and nvcc are
 #   make CUDA=no                         without it
+#   make test SIMT_SKIP=%_device         without suites of that name on the emulator
 #   make CUDA_ARCH=90                    for GPUs of compute capability 9.0; by default for those that are here
 #
 # Sources are found by folder. The variants (plain, simt, asan, tsan, fuzz, coverage) are the same rules with other
@@ -29,6 +30,7 @@ CUDA   ?= auto
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 20
 SIMT_SEEDS ?= 2
+SIMT_SKIP ?=
 
 VERSION  := $(shell sed -n 's/^.define DCSR_VERSION "\(.*\)"/\1/p' dcsr/base/runtime.h)
 SONAME   := libdcsr.so.$(firstword $(subst ., ,$(VERSION)))
@@ -63,7 +65,7 @@ SUITE_FILES := $(call files,tests,test_*.c)
 # Of stores, what goes to a device and comes from it; of the program, what has to do with one; nothing of what is for
 # the host alone.
 HOST_SUITES := test_amg_setup test_amg_solve test_amg_ways test_amg_calls test_amg_update \
-                test_portfolio_cpu test_take_out
+                test_portfolio_cpu test_take_out test_reader test_reader_errors test_followers_threads
 SIMT_SUITES := $(filter-out test_store_% test_catalog test_cli_store test_cli_help test_cli_signals $(HOST_SUITES), \
                  $(notdir $(basename $(SUITE_FILES))))
 # Of these, without a device there is nothing to test: builds without CUDA leave them out.
@@ -73,23 +75,24 @@ SUITES  := $(filter-out test_simt $(DEVICE_SUITES),$(notdir $(basename $(SUITE_F
 RUNNER  := tests/support/sanitizer_main.c
 SUPPORT := $(filter-out $(RUNNER) $(SUITE_FILES),$(wildcard tests/support/*.c tests/ops/*.c))
 # Those in which threads meet.
-TSAN_SUITES := $(filter test_threads test_model test_ticket test_view test_matrix test_closing test_failure test_limits \
-              test_clone test_clone_model \
-              test_defragment test_cli_commands test_reader_errors test_context test_alloc test_reader test_generate \
-              test_convert test_spmv test_bfs test_traverse test_twin_model test_result test_result_patch \
-              test_vector_ops test_vector_ops_random test_operator_calls test_result_room test_mxv_random test_spmm \
-              test_mxm test_mxm_calls test_algebra_vectors test_algebra_products test_algebra_matrices \
-              test_result_small test_snapshot test_durable test_durable_log test_durable_damage test_durable_kill \
-              test_durable_turns test_durable_tags test_names test_store_names test_store_names_kill \
-              test_diff test_diff_model test_changed_rows test_amg_setup test_amg_solve test_amg_ways test_amg_update \
-              test_betweenness test_bfs_many test_bfs_parents test_components test_pagerank test_triangles test_sssp \
-              test_kcore test_ktruss test_independent test_colouring test_bulk test_grow test_single \
-              test_matrix_union test_fresh test_nut test_portfolio_cpu test_followers_threads \
-              test_agreement test_view_again test_multi test_multi_matrix test_multi_products \
-              test_multi_traverse test_multi_algorithms test_multi_matrices test_multi_paths test_multi_spmv \
-              test_vector_linear test_parts test_multi_faults test_multi_insert_device test_multi_amg \
-              test_multi_amg_faults \
-              test_closure test_cfl,$(SUITES))
+TSAN_SUITES := $(filter \
+    test_threads test_model test_ticket test_view test_matrix test_closing test_failure test_limits \
+    test_clone test_clone_model test_defragment test_cli_commands test_reader_errors test_context \
+    test_alloc test_reader test_generate test_convert test_spmv test_bfs test_traverse \
+    test_twin_model test_result test_result_patch test_vector_ops test_vector_ops_random \
+    test_operator_calls test_result_room test_mxv_random test_spmm test_mxm test_mxm_calls \
+    test_algebra_vectors test_algebra_products test_algebra_matrices test_result_small test_snapshot \
+    test_durable test_durable_log test_durable_damage test_durable_kill test_durable_turns \
+    test_durable_tags test_names test_store_names test_store_names_kill test_diff test_diff_model \
+    test_changed_rows test_amg_setup test_amg_solve test_amg_ways test_amg_update test_betweenness \
+    test_bfs_many test_bfs_parents test_components test_pagerank test_triangles test_sssp test_kcore \
+    test_ktruss test_independent test_colouring test_bulk test_grow test_single test_matrix_union \
+    test_fresh test_nut test_portfolio_cpu test_followers_threads test_agreement test_view_again \
+    test_multi test_multi_matrix test_multi_products test_multi_traverse test_multi_algorithms \
+    test_multi_matrices test_multi_paths test_multi_spmv test_vector_linear test_parts \
+    test_multi_faults test_multi_insert_device test_multi_amg test_multi_amg_faults test_closure \
+    test_cfl, \
+    $(SUITES))
 # Under a sanitizer the emulator takes ten times as long and more: the suites that reach every kernel, and those in
 # which threads meet there.
 SIMT_ASAN_SUITES := $(filter %_device test_mapping test_prim test_insert_growth \
@@ -159,8 +162,8 @@ EXTRA :=
 # megabytes.
 ENGINE := libdcsr.a
 
-# The suites of a variant: $(1) its folder, $(2) the runner, $(3) libraries. Each is a program with Criterion's runner; or
-# $(4) together, with our own, are one program that goes by all of their names.
+# The suites of a variant: $(1) its folder, $(2) the runner, $(3) libraries. Each is a program with Criterion's runner;
+# or those of $(4) are one program together, with our own runner, that goes by all of their names.
 define apart
 $(foreach suite,$(SUITE_FILES),$(eval $(1)/tests/$(notdir $(basename $(suite))): $(call objects,$(1),$(suite))))
 $(1)/tests/test_%: $$($(1)_TESTED) | $$($(1)_BESIDE)
@@ -254,13 +257,15 @@ runner = $(call objects,$(BUILD)/$(1),$(RUNNER))
 $(eval $(call variant,$(BUILD),$(CC),$(PLAIN),$(JEMALLOC),,$(DEVICE)))
 $(eval $(call variant,$(BUILD)/simt,$(CC),$(SIMT),,,simt))
 $(eval $(call variant,$(BUILD)/asan,$(CC),$(ASAN),,$(call runner,asan),simt,,$(sort $(SUITES) $(SIMT_SUITES))))
-$(eval $(call variant,$(BUILD)/tsan,$(CLANG),$(TSAN),,$(call runner,tsan),simt,,$(sort $(TSAN_SUITES) $(SIMT_TSAN_SUITES))))
+$(eval $(call variant,$(BUILD)/tsan,$(CLANG),$(TSAN),,$(call runner,tsan),simt,,$(sort $(TSAN_SUITES) \
+    $(SIMT_TSAN_SUITES))))
 $(eval $(call variant,$(BUILD)/fuzz,$(CLANG),$(FUZZ),,,,dcsr/%))
 $(eval $(call variant,$(BUILD)/coverage,gcc,$(COVERAGE),,$(call runner,coverage),,,$(SUITES)))
 
-# What runs between any two steps of an emulated thread is not itself looked at: a third of the time.
-$(call objects,$(BUILD)/asan,$(addprefix tests/simt/simt_,block.cpp fiber.cpp launch.cpp)): \
-    private EXTRA = -O2 -fno-sanitize=all -DSIMT_ASAN=1
+# What runs between any two steps of an emulated thread is not itself looked at, which halves the time.
+SCHEDULER := $(addprefix tests/simt/simt_,block.cpp fiber.cpp launch.cpp)
+$(call objects,$(BUILD)/asan,$(SCHEDULER)): private EXTRA = -O2 -fno-sanitize=all -DSIMT_ASAN=1
+$(call objects,$(BUILD)/tsan,$(SCHEDULER)): private EXTRA = -O2 -fno-sanitize=all -DSIMT_TSAN=1
 
 $(BUILD)/libdcsr.so: $(call objects,$(BUILD),$(LIBRARY) $($(DEVICE)_SOURCES)) dcsr.map
 	$(SHOW)$($(BUILD)_LINK) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=dcsr.map -Wl,-z,defs \
@@ -295,7 +300,7 @@ suites = $(2:%=$(BUILD)/$(1)/tests/%)
 unit_TESTS      := $(SUITES:%=$(BUILD)/tests/%) $(BUILD)/tests/test_install
 asan_TESTS      := $(call suites,asan,$(SUITES))
 tsan_TESTS      := $(call suites,tsan,$(TSAN_SUITES))
-simt_TESTS      := $(call suites,simt,$(SIMT_SUITES))
+simt_TESTS      := $(call suites,simt,$(filter-out $(SIMT_SKIP),$(SIMT_SUITES)))
 simt-asan_TESTS := $(call suites,asan,$(SIMT_ASAN_SUITES))
 simt-tsan_TESTS := $(call suites,tsan,$(SIMT_TSAN_SUITES))
 fuzz_TESTS      := $(FUZZERS:%=$(BUILD)/fuzz/%)

@@ -60,9 +60,8 @@ run_suite() { # run_suite KIND PROGRAM SEED
     case $1 in
     simt*)
         settings+=("DCSR_SIMT_CASES=$folder/tests/simt_cases" "SIMT_SEED=$3")
-        # Catching the host at touching device memory takes most of the time: suites of the device alone do it, once,
-        # without a sanitizer.
-        if [[ $2 != */test_simt && ($1 != simt || $2 != *_device || $3 -gt 1) ]]; then
+        # Catching the host at touching device memory takes its time: suites of the device alone do it, once.
+        if [[ $2 != */test_simt && ($1 == simt-tsan || $2 != *_device || $3 -gt 1) ]]; then
             settings+=("SIMT_GUARD=${SIMT_GUARD:-0}")
         fi
         ;;

@@ -181,7 +181,7 @@ Test(betweenness, is_estimated_from_a_sample)
     dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
     dcsr_betweenness_result result;
     TEST_OK(dcsr_betweenness(exact, NULL, view, NULL));
-    enum { SEEDS = 300 };
+    enum { SEEDS = TEST_EMULATOR ? 50 : 300 };
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         const dcsr_betweenness_options options = {.samples = 10, .seed = seed};
         TEST_OK(dcsr_betweenness(estimate, &result, view, &options));
@@ -190,7 +190,8 @@ Test(betweenness, is_estimated_from_a_sample)
         for (int v = 0; v < N; v++) mean[v] += estimate[v] / SEEDS;
     }
     for (int v = 0; v < N; v++)
-        cr_assert(fabs(mean[v] - exact[v]) <= 0.1 * (exact[v] + 40), "%d: %g, not %g", v, mean[v], exact[v]);
+        cr_assert(fabs(mean[v] - exact[v]) <= (TEST_EMULATOR ? 0.25 : 0.1) * (exact[v] + 40),
+                  "%d: %g, not %g", v, mean[v], exact[v]);
     TEST_OK(dcsr_betweenness(estimate, &result, view, &(dcsr_betweenness_options){.samples = N + 1}));
     cr_assert(result.sources == N && !memcmp(estimate, exact, sizeof exact));
     dcsr_view_destroy(view);

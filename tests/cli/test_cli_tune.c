@@ -225,6 +225,7 @@ Test(cli_tune, trains_a_model_that_is_used)
 {
     program_result r;
     if (!can_train()) cr_skip_test("there is no scikit-learn");
+    if (TEST_VARIANT(test_on_emulator(), 1, 1)) cr_skip_test("runs plain, on the cpu: most of it is Python");
     write_table("t.tsv", 40, 2);
     PROGRAM_JSON(r, "--json --device cpu tune --table t.tsv --model m.model --matrices 0");
     cr_assert_str_eq(program_string(&r, "model"), "m.model");

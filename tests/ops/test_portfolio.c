@@ -205,7 +205,7 @@ static bool serves(dcsr_view *view, const dcsr_i_spmv_kernel *kernel)
 /* Some of the shapes for each type, all of them for fp64. */
 static bool is_drawn(int s, dcsr_type type)
 {
-    return type == DCSR_FP64 || (s + (int)type) % (test_on_emulator() ? 7 : 3) == 0;
+    return type == DCSR_FP64 || (s + (int)type) % (test_on_emulator() ? 13 : 3) == 0;
 }
 
 /* A format takes what was promised, and the kernel multiplies, twice. */

@@ -59,7 +59,7 @@ bool test_on_emulator(void)
 
 int test_size(int n)
 {
-    return test_on_emulator() || getenv("DCSR_TEST_SMALL") ? 1 + n / 32 : n;
+    return test_on_emulator() || getenv("DCSR_TEST_SMALL") ? 1 + n / 48 : n;
 }
 
 /* Random numbers and seeds */

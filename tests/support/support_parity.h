@@ -193,8 +193,8 @@ static inline dcsr_binary_op *parity_user_operator(void)
     return mine;
 }
 
-/* Makes a call in one place, then in the other with each allocation refused in turn: until it succeeds there, w is as it
- * was, and then as in the first. */
+/* Makes a call in one place, then in the other with each allocation refused in turn: until it succeeds there, w is as
+ * it was, and then as in the first. */
 static inline void parity_run_short(void (*fail_after)(long), dcsr_status (*call)(void *x, int c), void *x,
                                     const vectors *w)
 {
