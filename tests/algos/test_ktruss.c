@@ -81,7 +81,8 @@ static void check(test_graph *g, dcsr_view *view)
 {
     dcsr_view_shape shape;
     TEST_OK(dcsr_view_get_shape(view, &shape));
-    if (test_on_emulator() && shape.layout != DCSR_LAYOUT_SEGMENTS) return; /* of all of them it gets a copy */
+    if (test_on_emulator() && shape.layout != DCSR_LAYOUT_SEGMENTS)
+        return; /* of all of them it gets a copy */
     if (!g->kept) g->kept = expect(g);
     const uint64_t n = g->vertices;
     const uint32_t *wanted = g->kept;

@@ -83,8 +83,9 @@ static void check(test_graph *g, dcsr_view *view)
                       result.iterations);
             compare(g, rank, wanted, o.tolerance * 0.85 / 0.15 + 1e-14);
             /* A digit takes no more iterations than damping says, and those by which the last one is known. */
-            cr_assert(result.iterations <= iterations + 15 * step + 2, "%s: %d digits take %d iterations, after %d",
-                      g->name, digits, (int)result.iterations, iterations);
+            cr_assert(result.iterations <= iterations + 15 * step + 2,
+                      "%s: %d digits take %d iterations, after %d", g->name, digits, (int)result.iterations,
+                      iterations);
             iterations = (int)result.iterations;
         }
         uint64_t dangling = 0;

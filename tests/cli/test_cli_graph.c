@@ -258,7 +258,8 @@ Test(cli_graph, real_graphs_have_their_known_figures)
     for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
         program_result r;
         const json_t *expected = json_object_get(all, graphs[i]);
-        if (test_on_emulator() && json_integer_value(json_object_get(expected, "nnz_expanded")) > 100000) continue;
+        if (test_on_emulator() && json_integer_value(json_object_get(expected, "nnz_expanded")) > 100000)
+            continue;
         PROGRAM_JSON(r, "--json cc %s/%s.mtx.gz", folder, graphs[i]);
         PROGRAM_INTEGER(&r, "components", json_integer_value(json_object_get(expected, "wcc")));
         program_free(&r);

@@ -387,7 +387,8 @@ Test(store_readers, that_are_listed_are_not_waited_for)
 static void write_in_container(void *user, store_child *child)
 {
     enter_container(user, child);
-    write_many(user, child, INT_MAX); /* to open it again would wait for readers, who wait for more versions */
+    write_many(user, child,
+               INT_MAX); /* to open it again would wait for readers, who wait for more versions */
 }
 
 static void read_beside_a_namesake(place *p, bool writer_first)
