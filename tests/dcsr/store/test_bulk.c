@@ -107,7 +107,7 @@ Test(bulk, all_types_and_policies_in_any_order)
  * its own: there, of whole numbers. */
 Test(bulk, many_buckets_give_the_same_bits_for_any_number_of_threads)
 {
-    const uint64_t n = (uint64_t)TEST_SIZE(120000, 60000, 40000);
+    const uint64_t n = (uint64_t)TEST_SIZE(120000, 40000, 40000);
     const uint64_t shapes[][2] = {{3000, 3000}, {2, 100000}, {40000, 17}};
     for (sequence how = SCATTERED; how < SEQUENCES; how++)
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {

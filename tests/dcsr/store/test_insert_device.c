@@ -280,7 +280,7 @@ static void change_by_few(dcsr_type type, dcsr_matrix_options options, uint64_t 
     test_random random = {seed};
     oracle_create(&model, type, options.policy, ROWS, COLS);
     TEST_OK(dcsr_matrix_create(&matrix, context, type, ROWS, COLS, &options));
-    for (size_t i = 0; i < TEST_VARIANT(3 * ALL, ALL, ALL); i++) {
+    for (size_t i = 0; i < TEST_VARIANT(3 * ALL, ALL, ALL / 2); i++) {
         const bool insert = i % 3 != 2;
         dcsr_view *before = i % 2 ? test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES) : NULL;
         const bool compares = before && i % 4 == 1;

@@ -46,7 +46,7 @@ static void change_and_compare_with(dcsr_type type, dcsr_matrix_options options,
 {
     static const size_t sizes[] = {700, 1, 31, 300, 33, 200, 1, 1, 900, 1500, 2, 40};
     enum { ALL = sizeof sizes / sizeof *sizes };
-    const size_t batches = TEST_VARIANT(ALL, ALL / 2, ALL / 2);
+    const size_t batches = TEST_VARIANT(ALL, ALL / 2, ALL / 4);
     oracle model;
     held h = {0};
     batch *b = test_allocate(1, sizeof *b);
@@ -450,7 +450,7 @@ Test(in_place, readers_see_all_of_a_batch_or_nothing)
     held old = {0}; /* over some batches */
     oracle_create(&model, DCSR_PATTERN, DCSR_POLICY_LAST, ROWS, COLS);
     cr_assert(!pthread_create(&thread, NULL, compare_rows, &r));
-    for (uint64_t i = 0; i < TEST_VARIANT(60, 20, 20); i++) {
+    for (uint64_t i = 0; i < TEST_VARIANT(60, 20, 10); i++) {
         if (i % 8 == 3) hold(&old, r.matrix, &model, 0);
         if (i % 8 == 1 && old.view) let_go(&old, 0), old.view = NULL;
         b->n = (i % 2 ? 1 : 4) * ROWS; /* four columns come, and one of them goes */

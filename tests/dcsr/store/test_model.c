@@ -389,7 +389,7 @@ static void finish(sequence *s)
 
 Test(model, random_sequences)
 {
-    test_seeds seeds = test_seeds_from_environment(TEST_SIZE(2000, 800, 400));
+    test_seeds seeds = test_seeds_from_environment(TEST_SIZE(2000, 500, 400));
     static sequence s;
     for (uint64_t i = 0; i < seeds.rounds; i++) {
         begin(&s, seeds.first + i);
