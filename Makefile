@@ -239,7 +239,7 @@ endef
 ASAN := -O1 -g1 $(MARCH) -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize=null,object-size \
             -fno-sanitize-recover=all -Wno-maybe-uninitialized
 TSAN := -O1 -g1 -fno-omit-frame-pointer -fsanitize=thread
-SIMT := -O2 -g1
+SIMT := -O1 -g1
 FUZZ := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
 COVERAGE := -O1 -g --coverage
 
@@ -264,6 +264,7 @@ $(eval $(call variant,$(BUILD)/coverage,gcc,$(COVERAGE),,$(call runner,coverage)
 
 # What runs between any two steps of an emulated thread is not itself looked at, which halves the time.
 SCHEDULER := $(addprefix tests/simt/simt_,block.cpp fiber.cpp launch.cpp)
+$(call objects,$(BUILD)/simt,$(SCHEDULER)): private EXTRA = -O2
 $(call objects,$(BUILD)/asan,$(SCHEDULER)): private EXTRA = -O2 -fno-sanitize=all -DSIMT_ASAN=1
 $(call objects,$(BUILD)/tsan,$(SCHEDULER)): private EXTRA = -O2 -fno-sanitize=all -DSIMT_TSAN=1
 
