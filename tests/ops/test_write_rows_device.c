@@ -451,7 +451,7 @@ static void run_short(void (*fail_after)(long), const struct operation *o, dcsr_
     dcsr_matrix *C = x.C.in[THERE];
     dcsr_view *before = test_view(C, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
-    for (int n = 0; status != DCSR_OK; n += TEST_EMULATOR ? 3 : 1) {
+    for (int n = 0; status != DCSR_OK; n += TEST_VARIANT(1, 3, 3)) {
         uint64_t version = test_info(C).version;
         fail_after(n);
         status = o->call(&x, THERE);

@@ -245,7 +245,7 @@ static void flip_byte(damage_test *test, store_child *child, size_t at, size_t w
 static void flip_bytes(void *user, store_child *child)
 {
     damage_test *test = user;
-    size_t heads = store_stride(TEST_VARIANT(11, 31, 31)), others = store_stride(TEST_VARIANT(97, 509, 509));
+    size_t heads = store_stride(TEST_VARIANT(5, 31, 31)), others = store_stride(TEST_VARIANT(37, 509, 509));
     size_t flips = store_stride(2) == 1 ? FLIPS : 1, n = 0;
     test->context = store_context(child, 1);
     for (size_t at = 0; at < test->bytes; at += at % 4096 < 64 ? heads : others, n++) {
@@ -260,7 +260,7 @@ static void flip_places(damage_test *test, store_child *child, const void *bytes
 {
     const char *end = test->data + test->bytes;
     for (const char *at = test->data; (at = memmem(at, (size_t)(end - at), bytes, size)); at++)
-        for (size_t i = 0; i < size * FLIPS; i += store_stride(TEST_VARIANT(3, 7, 7)))
+        for (size_t i = 0; i < size * FLIPS; i += store_stride(TEST_VARIANT(1, 7, 7)))
             flip_byte(test, child, (size_t)(at - test->data) + i / FLIPS, i % FLIPS);
 }
 

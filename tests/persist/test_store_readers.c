@@ -150,7 +150,7 @@ static void write_versions(store_child *child, dcsr_store *store, dcsr_context *
     }
 }
 
-/* Writes until it is told to stop; the store is closed and opened again after so many versions. */
+/* Writes until told to stop, and reopens the store after the given number of versions. */
 static void write_many(const place *p, store_child *child, int versions)
 {
     dcsr_context *context = store_context(child, 1);
@@ -387,8 +387,8 @@ Test(store_readers, that_are_listed_are_not_waited_for)
 static void write_in_container(void *user, store_child *child)
 {
     enter_container(user, child);
-    write_many(user, child,
-               INT_MAX); /* to open it again would wait for readers, who wait for more versions */
+    /* Reopening the store would wait for the readers, which wait for more versions. */
+    write_many(user, child, INT_MAX);
 }
 
 static void read_beside_a_namesake(place *p, bool writer_first)

@@ -9,10 +9,11 @@
  *
  * usage: test_NAME [PART]     only tests whose "suite::name" has PART in it
  *
- * Where the program has several files of tests, it runs those of the file that it is called by, as test_view those of
- * test_view.c, and called by another name all. */
+ * The program holds many files of tests. Called test_view it runs those of test_view.c; called test_all or
+ * test_all_forked it runs all. */
 #include <criterion/criterion.h>
 #include <criterion/logging.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -131,32 +132,22 @@ static int run(struct criterion_test *which, double *took)
     return status;
 }
 
-/* The last part of a path, as far as the first dot. */
-static bool same_name(const char *path, const char *name)
+/* Whether the test is in a file of the name that the program is called by. */
+static bool is_called(const struct criterion_test *which)
 {
-    const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
-    const size_t length = strcspn(last, ".");
-    return strlen(name) == length && !memcmp(last, name, length);
-}
-
-/* "test_view", if tests of a file of that name are here; else NULL. */
-static const char *find_file(const char *program)
-{
-    const char *slash = strrchr(program, '/'), *name = slash ? slash + 1 : program;
-    for (struct criterion_test **t = __start_cr_tst; t < __stop_cr_tst; t++)
-        if (same_name((*t)->data->file_, name)) return name;
-    return NULL;
+    const char *name = program_invocation_short_name, *file = basename(which->data->file_);
+    const size_t length = strlen(name);
+    return !strcmp(name, "test_all") || !strcmp(name, "test_all_forked") ||
+           (!strncmp(file, name, length) && !strcmp(file + length, ".c"));
 }
 
 int main(int argc, char **argv)
 {
     int passed = 0, failures = 0, crashed = 0;
-    const char *file = find_file(argv[0]);
     for (struct criterion_test **t = __start_cr_tst; t < __stop_cr_tst; t++) {
         char name[256];
         snprintf(name, sizeof name, "%s::%s", (*t)->category, (*t)->name);
-        if ((*t)->data->disabled || (argc > 1 && !strstr(name, argv[1]))) continue;
-        if (file && !same_name((*t)->data->file_, file)) continue;
+        if ((*t)->data->disabled || !is_called(*t) || (argc > 1 && !strstr(name, argv[1]))) continue;
         double took = 0;
         int status = run(*t, &took);
         int signal = status != -1 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;

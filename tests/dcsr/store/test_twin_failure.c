@@ -125,13 +125,13 @@ static bool try_without_memory(dcsr_context *context, const attempt *a, dcsr_def
     return enough;
 }
 
-/* Of every allocation of each change; on the emulator, of every seventh. */
+/* Of every allocation of each change; on the emulator, of every third. */
 static void try_each(dcsr_defragmentation mode)
 {
     dcsr_context *context = test_context(1);
     for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
         int lost = 0;
-        long n = 0, step = test_on_emulator() ? 7 : 1;
+        long n = 0, step = test_on_emulator() ? 3 : 1;
         while (!try_without_memory(context, &attempts[i], mode, n, &lost)) n += step;
         cr_assert(n > 4, "%s: only %ld allocations", attempts[i].name, n);
         /* Defragmentation changes nothing that the twin would have to follow. */

@@ -304,7 +304,7 @@ static void run_short(void (*fail_after)(long), bool masked, dcsr_policy policy)
     TEST_OK(call(&x, HERE, NULL));
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
     int n = 0;
-    for (; status != DCSR_OK; n += TEST_EMULATOR ? 2 : 1) {
+    for (; status != DCSR_OK; n += TEST_VARIANT(1, 2, 2)) {
         fail_after(n);
         status = call(&x, THERE, NULL);
         fail_after(-1);
