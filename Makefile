@@ -154,7 +154,7 @@ include tools/gpu.mk
 
 # -- Variants --------------------------------------------------------------------------------------------------------
 
-# $(1) folder, $(2) compiler, $(3) flags, $(4) libraries, $(5) objects that every test gets, $(6) device besides cpu,
+# $(1) folder, $(2) compiler, $(3) flags, $(4) libraries, $(5) the runner of $(8), $(6) device besides cpu,
 # $(7) patterns of the library's sources that it has, all by default, $(8) suites that are one program
 # EXTRA: flags of single objects
 EXTRA :=
@@ -262,7 +262,7 @@ $(eval $(call variant,$(BUILD)/tsan,$(CLANG),$(TSAN),,$(call runner,tsan),simt,,
 $(eval $(call variant,$(BUILD)/fuzz,$(CLANG),$(FUZZ),,,,dcsr/%))
 $(eval $(call variant,$(BUILD)/coverage,gcc,$(COVERAGE),,$(call runner,coverage),,,$(SUITES)))
 
-# What runs between any two steps of an emulated thread is not itself looked at, which halves the time.
+# What runs between any two steps of an emulated thread: optimised, and not itself looked at by sanitizers.
 SCHEDULER := $(addprefix tests/simt/simt_,block.cpp fiber.cpp launch.cpp)
 $(call objects,$(BUILD)/simt,$(SCHEDULER)): private EXTRA = -O2
 $(call objects,$(BUILD)/asan,$(SCHEDULER)): private EXTRA = -O2 -fno-sanitize=all -DSIMT_ASAN=1

@@ -331,7 +331,7 @@ void dcsr_i_cuda_split_drop(dcsr_i_operation *chunk)
 {
     dcsr_i_arrival *arrival = &chunk->batch.arrival;
     if (arrival->packed) {
-        dcsr_i_cuda_event_wait(arrival->packed, chunk->context->cuda, doing);
+        dcsr_i_cuda_event_settle(arrival->packed, chunk->context->cuda, doing);
         dcsr_i_cuda_event_destroy(arrival->packed, chunk->context->cuda);
         dcsr_i_free(chunk->context, DCSR_I_PINNED, arrival->verdict, 1, sizeof *arrival->verdict);
     }

@@ -18,7 +18,8 @@
 #   SIMT_SEED=N          this one alone, for all suites
 set -uo pipefail
 
-guarded='test_simt test_view test_matrix test_defragment test_result test_diff test_nut test_vector_ops test_mxv'
+# Suites that between them call most of what there is.
+guarded='test_view test_matrix test_defragment test_result test_diff test_nut test_vector_ops test_mxv'
 guarded+=' test_mxm_calls test_spmv test_spmm test_traverse test_matrix_calls test_matrix_ops test_components'
 guarded+=' test_triangles test_multi_products'
 fuzzers=0
@@ -57,17 +58,19 @@ seeds() { # seeds KIND PROGRAM
     fi
 }
 
+# Whether to catch the host at touching device memory. That takes time, so only some suites do it, plain and once.
+guards() { # guards KIND PROGRAM SEED
+    [[ $2 == */test_simt ]] ||
+        [[ $1 == simt && $3 -le 1 && ($2 == *_device || " $guarded " == *" ${2##*/} "*) ]]
+}
+
 run_suite() { # run_suite KIND PROGRAM SEED
     local folder=${2%/tests/*}
     local settings=("DCSR_PROGRAM=$folder/dcsr") options=() frames=1
     case $1 in
     simt*)
         settings+=("DCSR_SIMT_CASES=$folder/tests/simt_cases" "SIMT_SEED=$3")
-        # Catching the host at touching device memory takes its time: suites of the device alone do it, and some others
-        # that between them call most of what there is, plain and once.
-        if [[ $2 != */test_simt && ($1 != simt || $3 -gt 1) || " $guarded " != *" ${2##*/} "* && $2 != *_device ]]; then
-            settings+=("SIMT_GUARD=${SIMT_GUARD:-0}")
-        fi
+        guards "$@" || settings+=("SIMT_GUARD=${SIMT_GUARD:-0}")
         ;;
     esac
     case $1 in

@@ -78,7 +78,7 @@ const char *dcsr_i_cuda_architectures(void);
  * OUT_OF_MEMORY; else DCSR_ERROR_DEVICE, and the device refuses work from then on. `operation` names what was
  * being done: "inserting". */
 dcsr_status dcsr_i_cuda_result(dcsr_i_cuda_device *device, int error, const char *operation);
-/* The same where nobody is to be told now. */
+/* The same without a sentence: a failure of the device is told by its next call, and lack of memory by none. */
 void dcsr_i_cuda_remember(dcsr_i_cuda_device *device, int error, const char *operation);
 
 /* ---- Streams: stream.cu ---- */
@@ -107,13 +107,13 @@ void dcsr_i_cuda_note(dcsr_i_cuda_stream *stream, int error);
 /* Waits until all that was put on the stream has run; returns the first failure since the last wait, in which
  * `operation` is named. */
 dcsr_status dcsr_i_cuda_wait(dcsr_i_cuda_stream *stream, const char *operation);
-/* The same before what the work uses is freed, where something else is going to be returned: a failure of the device is
- * told by the next call that has to do with it, and the sentence of this thread's last failure stays. */
-void dcsr_i_cuda_settle(dcsr_i_cuda_stream *stream, const char *operation);
 /* The same, but only until kernels on the stream have written n words of pinned memory that are 0 now, none of them 0:
  * some microseconds before the driver would tell that they have run, and whatever is on the stream behind them. */
 dcsr_status dcsr_i_cuda_wait_told(dcsr_i_cuda_stream *stream, const uint64_t *told, uint64_t n,
                                   const char *operation);
+/* Waits until all that was put on the stream has run, before memory that it uses is freed. The device remembers a
+ * failure for its next call; this thread's last sentence stays as it is. */
+void dcsr_i_cuda_settle(dcsr_i_cuda_stream *stream, const char *operation);
 
 /* All later work on `stream` waits for what `on` holds now, also if they are of different devices; the thread has both.
  * `on` may also be a stream of the caller's on the same device. */
@@ -132,6 +132,8 @@ void dcsr_i_cuda_event_destroy(void *event, dcsr_i_cuda_device *device);
 /* On this stream or one of the caller's, `raw`; failures are noted on `stream`. */
 void dcsr_i_cuda_event_record(dcsr_i_cuda_stream *stream, void *event, void *raw);
 dcsr_status dcsr_i_cuda_event_wait(void *event, dcsr_i_cuda_device *device, const char *operation);
+/* The same as dcsr_i_cuda_settle(). */
+void dcsr_i_cuda_event_settle(void *event, dcsr_i_cuda_device *device, const char *operation);
 
 /* Copies between any two places, in stream order. Host memory should be pinned: else the call may wait. */
 void dcsr_i_cuda_copy(dcsr_i_cuda_stream *stream, void *to, const void *from, size_t bytes);

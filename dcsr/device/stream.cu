@@ -268,14 +268,24 @@ void dcsr_i_cuda_event_record(dcsr_i_cuda_stream *stream, void *event, void *raw
                      cudaEventRecord(static_cast<cudaEvent_t>(event), static_cast<cudaStream_t>(raw)));
 }
 
+static cudaError_t wait_for_event(void *event, dcsr_i_cuda_device *device)
+{
+    dcsr_i_cuda_current current(device->number);
+    cudaEvent_t awaited = static_cast<cudaEvent_t>(event);
+    const cudaError_t error = look([=] { return cudaEventQuery(awaited); });
+    return error == cudaErrorNotReady ? cudaEventSynchronize(awaited) : error;
+}
+
 dcsr_status dcsr_i_cuda_event_wait(void *event, dcsr_i_cuda_device *device, const char *operation)
 {
     DCSR_TRY(dcsr_i_cuda_check(device));
-    dcsr_i_cuda_current current(device->number);
-    cudaEvent_t awaited = static_cast<cudaEvent_t>(event);
-    cudaError_t error = look([=] { return cudaEventQuery(awaited); });
-    if (error == cudaErrorNotReady) error = cudaEventSynchronize(awaited);
-    return dcsr_i_cuda_result(device, error, operation);
+    return dcsr_i_cuda_result(device, wait_for_event(event, device), operation);
+}
+
+void dcsr_i_cuda_event_settle(void *event, dcsr_i_cuda_device *device, const char *operation)
+{
+    if (dcsr_i_cuda_forked() || device->failure) return;
+    dcsr_i_cuda_remember(device, wait_for_event(event, device), operation);
 }
 
 /* ---- Copies ---- */

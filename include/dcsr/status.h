@@ -43,7 +43,7 @@ DCSR_API const char *dcsr_status_name(dcsr_status status);
 
 /* One sentence about the last call of this thread that failed, on any object: what failed, where, what to do.
  * Never NULL; empty if nothing has failed yet. The text belongs to the library and lasts until the thread's
- * next failing call; calls that destroy something leave it, unless they refuse to. */
+ * next failing call; calls that destroy something leave it, unless they refuse. */
 DCSR_API const char *dcsr_thread_error(void);
 /* The status that the same call returned; DCSR_OK if nothing has failed yet. */
 DCSR_API dcsr_status dcsr_thread_status(void);

@@ -47,8 +47,8 @@ static bool is_searched(const dcsr_i_batch *b, uint64_t length, uint64_t n)
     return n == 1 || length > (b->in_place ? 1 : FEW) * n;
 }
 
-/* The places that a row of so many entries moves to. They must never become fewer as the length grows: a row may end
- * up shorter than planned, as some of its entries are there already, and must fit where the plan has put it. */
+/* How many places a row of this length gets when it moves. A longer row must never get fewer: a row can turn out
+ * shorter than planned, because it already had some of the entries, and it must still fit. */
 static uint64_t places_for(const dcsr_i_batch *b, uint64_t length)
 {
     if (!b->in_place) return length;

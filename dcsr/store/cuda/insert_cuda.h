@@ -108,7 +108,7 @@ typedef struct dcsr_i_cuda_moves {
     int shift;         /* a block is 2^shift places */
 } dcsr_i_cuda_moves;
 
-/* What the host is told. Behind it in memory are the needs of the pages that are made, and the slots that they got. */
+/* Written for the host. The needs of new pages, and the slots assigned to them, follow it in memory. */
 typedef struct dcsr_i_cuda_report {
     dcsr_i_cuda_counts counts;
     dcsr_i_cuda_verdict found; /* of entries that come straight from a caller's arrays on the device */

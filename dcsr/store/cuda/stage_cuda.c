@@ -291,7 +291,7 @@ void dcsr_i_cuda_cancel_arrival(dcsr_matrix *matrix, dcsr_i_operation *operation
     dcsr_i_arrival *arrival = &operation->batch.arrival;
     if (!arrival->keys) return;
     dcsr_i_cuda_enter(stream);
-    if (arrival->packed) dcsr_i_cuda_event_wait(arrival->packed, matrix->context->cuda, "reading a batch");
+    if (arrival->packed) dcsr_i_cuda_event_settle(arrival->packed, matrix->context->cuda, "reading a batch");
     if (arrival->ahead) dcsr_i_cuda_settle(matrix->cuda->transfers, "transferring a batch");
     dcsr_i_cuda_drop_arrival(stream, operation);
     dcsr_i_cuda_leave(stream);

@@ -102,7 +102,7 @@ static void hand_over(staging *s, slot *mine)
 static void wait_for_slot(staging *s, const slot *mine)
 {
     while (!atomic_load(&mine->put)) sched_yield();
-    dcsr_i_cuda_event_wait(mine->copied, dcsr_i_cuda_device_of(s->stream), bringing);
+    dcsr_i_cuda_event_settle(mine->copied, dcsr_i_cuda_device_of(s->stream), bringing);
 }
 
 /* A thread's share; returns what was found in the entries. */
