@@ -59,6 +59,10 @@ dcsr_status dcsr_i_cuda_find(int number);
 /* The same without setting the error. */
 bool dcsr_i_cuda_usable(int number);
 
+/* Whether this is a child of the process that looked for the device: nothing of CUDA may be called, and pinned memory
+ * is not there. */
+bool dcsr_i_cuda_forked(void);
+
 /* Opens a device for a context; its pool of temporary memory keeps what is freed for the next. */
 dcsr_status dcsr_i_cuda_open(dcsr_i_cuda_device **device, dcsr_context *context, int number);
 int dcsr_i_cuda_device_number(const dcsr_i_cuda_device *device);

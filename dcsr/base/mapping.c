@@ -1,15 +1,10 @@
 /* mapping.c: address space that gets memory unit by unit, and on the cpu that memory. */
 #include "dcsr/base/mapping.h"
+#include "dcsr/base/asan.h"
 #include "dcsr/base/cuda.h"
 #include "dcsr/base/runtime.h"
 #include <string.h>
 #include <sys/mman.h>
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(begin, bytes)   ((void)(begin), (void)(bytes))
-#define ASAN_UNPOISON_MEMORY_REGION(begin, bytes) ((void)(begin), (void)(bytes))
-#endif
 
 /* Pages are made accessible in steps of a huge page, and all but the first one of a mapping may be huge:
  * small matrices then stay small, large ones get the shorter page walks (measured: 1.3x on SpMV). */

@@ -1,198 +1,137 @@
 /* pinned_cuda.c: pinned memory of the host, for what a device copies from and to.
  *
- * Pinning costs as much as copying megabytes, so it is done in large pieces. With jemalloc an arena of its
- * own divides them up: it asks for extents through a hook, which pins, and keeps what is freed. Once none of
- * it is in use and it is more than KEPT_BYTES, trimming destroys the arena and unpins the pieces; the next
- * use makes another. What small matrices need stays, however often they come and go, and so does what large
- * batches go through (upload_cuda.c). Without jemalloc (sanitizer builds, which look at each block) every
- * block is pinned by itself. */
+ * Pinning a megabyte takes a third of a millisecond, longer than copying it, and unpinning waits for the device. So
+ * memory is pinned in pieces, from which blocks are cut, and what is freed is kept, in a list of its size:
+ *
+ *      size    256  320  384  448   512  640  768  896   1024  ...     four in each doubling
+ *      freed    |         |                               |
+ *              [ ]       [ ]->[ ]                        [ ]
+ *
+ * Once nothing is in use and more than KEPT_BYTES are pinned, trimming unpins the pieces. So what small matrices need
+ * stays, however often they come and go, and what large batches go through (upload_cuda.c). This holds with and without
+ * jemalloc: a program that has not got it would pin memory for each batch. AddressSanitizer sees each block by itself,
+ * as what is not in use is poisoned. */
 #include "dcsr/base/allocator.h"
+#include "dcsr/base/asan.h"
 #include "dcsr/base/cuda.h"
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
-
-#ifdef DCSR_JEMALLOC
 
 /* What CUDA pinned at once, in its own first bytes. */
 typedef struct piece {
     struct piece *next;
-    char *begin; /* of the extent; its pages follow those of this header */
-    size_t size;
+    size_t bytes; /* all of it */
 } piece;
 
-enum { PAGE = 4096, KEPT_BYTES = 40 << 20 };
+/* A block that is free, in its own first bytes. */
+typedef struct freed {
+    struct freed *next;
+} freed;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for the arena */
-static bool made;
-static unsigned arena;
-static uint64_t bytes_in_use, blocks_in_use;
+enum {
+    LEAST = 256,              /* bytes of a block */
+    LEAST_POWER = 8,          /* 2^8 = LEAST */
+    STEPS = 4,                /* sizes in a doubling */
+    SIZES = STEPS * (64 - 8), /* more than there can be */
+    PIECE = 2 << 20,          /* bytes; blocks of more than an eighth have one of their own */
+    KEPT_BYTES = 40 << 20
+};
 
-static pthread_mutex_t pieces_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for all that follows */
+static freed *kept[SIZES];
 static piece *pieces;
-static uint64_t bytes_pinned;
-static int open_contexts; /* likewise */
+static char *room, *room_end; /* what is left of the last piece that blocks are cut from */
+static uint64_t bytes_pinned, bytes_in_use, blocks_in_use;
+static int open_contexts;
 
-static void *pin_extent(extent_hooks_t *hooks, void *place, size_t size, size_t align, bool *zero,
-                        bool *commit, unsigned index)
+/* ---- Sizes ---- */
+
+/* The least size that holds some bytes. */
+static unsigned size_number(size_t bytes)
 {
-    (void)hooks, (void)index;
-    if (place) return NULL; /* CUDA takes no wishes */
-    size_t whole = size + (align > PAGE ? align : PAGE);
-    piece *pinned = dcsr_i_cuda_pin(whole);
+    if (bytes <= LEAST) return 0;
+    const unsigned power = 63 - (unsigned)__builtin_clzll(bytes - 1);
+    const size_t begin = (size_t)1 << power, step = begin / STEPS;
+    return STEPS * (power - LEAST_POWER) + (unsigned)((bytes - 1 - begin) / step) + 1;
+}
+
+static size_t size_of(unsigned number)
+{
+    if (!number) return LEAST;
+    const size_t begin = (size_t)LEAST << (number - 1) / STEPS;
+    return begin + begin / STEPS * ((number - 1) % STEPS + 1);
+}
+
+/* ---- Blocks ---- */
+
+static char *pin_piece(size_t bytes)
+{
+    piece *pinned = dcsr_i_cuda_pin(bytes);
     if (!pinned) return NULL;
-    uintptr_t after = (uintptr_t)(pinned + 1), step = align > PAGE ? align : PAGE;
-    char *begin = (char *)((after + step - 1) / step * step);
-    if (begin + size > (char *)pinned + whole) { /* it is not even page-aligned */
-        dcsr_i_cuda_unpin(pinned);
-        return NULL;
-    }
-    pinned->begin = begin;
-    pinned->size = size;
-    pthread_mutex_lock(&pieces_lock);
-    pinned->next = pieces;
+    *pinned = (piece){.next = pieces, .bytes = bytes};
     pieces = pinned;
-    bytes_pinned += whole;
-    pthread_mutex_unlock(&pieces_lock);
-    if (*zero) memset(begin, 0, size);
-    *commit = true;
-    return begin;
+    bytes_pinned += bytes;
+    ASAN_POISON_MEMORY_REGION((char *)pinned + DCSR_I_ALIGNMENT, bytes - DCSR_I_ALIGNMENT);
+    return (char *)pinned + DCSR_I_ALIGNMENT;
 }
 
-/* Extents may be divided, and joined again within their piece. Both return true to refuse. */
-static bool split_extent(extent_hooks_t *hooks, void *extent, size_t size, size_t first, size_t second,
-                         bool committed, unsigned index)
+/* A block that has not been in use. */
+static char *cut(size_t size)
 {
-    (void)hooks, (void)extent, (void)size, (void)first, (void)second, (void)committed, (void)index;
-    return false;
-}
-
-static bool merge_extents(extent_hooks_t *hooks, void *first, size_t first_size, void *second,
-                          size_t second_size, bool committed, unsigned index)
-{
-    (void)hooks, (void)first_size, (void)second_size, (void)committed, (void)index;
-    bool together = false;
-    pthread_mutex_lock(&pieces_lock);
-    for (const piece *p = pieces; p && !together; p = p->next)
-        together = (char *)first >= p->begin && (char *)second < p->begin + p->size &&
-                   (char *)second >= p->begin && (char *)first < p->begin + p->size;
-    pthread_mutex_unlock(&pieces_lock);
-    return !together;
-}
-
-/* Nothing is given back piece by piece: there is no hook to free an extent. */
-static extent_hooks_t pinning_hooks = {.alloc = pin_extent, .split = split_extent, .merge = merge_extents};
-
-static bool make_arena(void)
-{
-    extent_hooks_t *hooks = &pinning_hooks;
-    size_t size = sizeof arena;
-    if (!made && !mallctl("arenas.create", &arena, &size, &hooks, sizeof hooks)) made = true;
-    return made;
-}
-
-/* Every call goes to the arena, without a thread's cache: so all is back when nothing is in use. */
-static int flags(void)
-{
-    return (int)MALLOCX_ARENA(arena) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(DCSR_I_ALIGNMENT);
-}
-
-static void *arena_take(size_t bytes, bool zero)
-{
-    pthread_mutex_lock(&lock);
-    void *block = make_arena() ? mallocx(bytes, flags() | (zero ? MALLOCX_ZERO : 0)) : NULL;
-    if (block) blocks_in_use++, bytes_in_use += bytes;
-    pthread_mutex_unlock(&lock);
+    if (size > PIECE / 8) return pin_piece(DCSR_I_ALIGNMENT + size);
+    if (size > (size_t)(room_end - room)) {
+        char *begin = pin_piece(PIECE);
+        if (!begin) return NULL;
+        room = begin;
+        room_end = begin + PIECE - DCSR_I_ALIGNMENT;
+    }
+    char *block = room;
+    room += size;
     return block;
 }
 
-static void *arena_retake(void *block, size_t old_bytes, size_t bytes)
+static char *take_kept(unsigned number)
 {
-    pthread_mutex_lock(&lock);
-    void *moved = rallocx(block, bytes, flags());
-    if (moved) bytes_in_use += bytes - old_bytes;
-    pthread_mutex_unlock(&lock);
-    return moved;
+    freed *block = kept[number];
+    if (!block) return NULL;
+    ASAN_UNPOISON_MEMORY_REGION(block, sizeof *block);
+    kept[number] = block->next;
+    return (char *)block;
 }
-
-static void arena_give(void *block, size_t bytes)
-{
-    pthread_mutex_lock(&lock);
-    sdallocx(block, bytes, flags());
-    blocks_in_use--, bytes_in_use -= bytes;
-    pthread_mutex_unlock(&lock);
-}
-
-static void arena_trim(void)
-{
-    pthread_mutex_lock(&lock);
-    pthread_mutex_lock(&pieces_lock);
-    bool much = bytes_pinned > (open_contexts ? KEPT_BYTES : 0);
-    pthread_mutex_unlock(&pieces_lock);
-    if (made && much && !blocks_in_use) {
-        char key[64];
-        snprintf(key, sizeof key, "arena.%u.destroy", arena);
-        made = mallctl(key, NULL, NULL, NULL, 0) != 0;
-    }
-    if (!made) {
-        pthread_mutex_lock(&pieces_lock);
-        while (pieces) {
-            piece *next = pieces->next;
-            dcsr_i_cuda_unpin(pieces);
-            pieces = next;
-        }
-        bytes_pinned = 0;
-        pthread_mutex_unlock(&pieces_lock);
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-static void arena_keep(int contexts)
-{
-    pthread_mutex_lock(&pieces_lock);
-    open_contexts += contexts;
-    pthread_mutex_unlock(&pieces_lock);
-}
-
-static void arena_usage(uint64_t *active, uint64_t *resident)
-{
-    pthread_mutex_lock(&lock);
-    *active += bytes_in_use;
-    pthread_mutex_unlock(&lock);
-    pthread_mutex_lock(&pieces_lock);
-    *resident += bytes_pinned;
-    pthread_mutex_unlock(&pieces_lock);
-}
-
-#define BY_ARENA(call) \
-    if (dcsr_i_jemalloc()) call
-#else
-#define BY_ARENA(call)
-#endif
-
-/* -- The allocator: without an arena every block is pinned by itself, and nothing is kept ------------------------ */
 
 static void *take(dcsr_i_pool pool, size_t bytes, bool zero)
 {
     (void)pool;
-    BY_ARENA(return arena_take(bytes, zero));
-    void *block = dcsr_i_cuda_pin(bytes);
-    return block && zero ? memset(block, 0, bytes) : block;
+    const unsigned number = size_number(bytes);
+    if (bytes > SIZE_MAX / 4 || dcsr_i_cuda_forked()) return NULL;
+    pthread_mutex_lock(&lock);
+    char *block = take_kept(number);
+    if (!block) block = cut(size_of(number));
+    if (block) blocks_in_use++, bytes_in_use += bytes;
+    pthread_mutex_unlock(&lock);
+    if (!block) return NULL;
+    ASAN_UNPOISON_MEMORY_REGION(block, bytes);
+    return zero ? memset(block, 0, bytes) : block;
 }
 
+/* In a process that was forked off pinned memory is not there to be touched. */
 static void give(dcsr_i_pool pool, void *block, size_t bytes)
 {
-    (void)pool, (void)bytes;
-    BY_ARENA({
-        arena_give(block, bytes);
-        return;
-    });
-    dcsr_i_cuda_unpin(block);
+    (void)pool;
+    pthread_mutex_lock(&lock);
+    blocks_in_use--, bytes_in_use -= bytes;
+    if (!dcsr_i_cuda_forked()) {
+        const unsigned number = size_number(bytes);
+        freed *first = block;
+        first->next = kept[number];
+        kept[number] = first;
+        ASAN_POISON_MEMORY_REGION(block, size_of(number));
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 static void *retake(dcsr_i_pool pool, void *block, size_t old_bytes, size_t bytes)
 {
-    BY_ARENA(return arena_retake(block, old_bytes, bytes));
     void *moved = take(pool, bytes, false);
     if (!moved) return NULL;
     memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
@@ -200,23 +139,44 @@ static void *retake(dcsr_i_pool pool, void *block, size_t old_bytes, size_t byte
     return moved;
 }
 
+/* ---- All of them ---- */
+
+static void unpin_pieces(void)
+{
+    while (pieces) {
+        piece *next = pieces->next;
+        ASAN_UNPOISON_MEMORY_REGION(pieces, pieces->bytes);
+        dcsr_i_cuda_unpin(pieces);
+        pieces = next;
+    }
+    memset(kept, 0, sizeof kept);
+    room = room_end = NULL;
+    bytes_pinned = 0;
+}
+
 /* What the open devices keep goes too. */
 static void trim(void)
 {
-    BY_ARENA(arena_trim());
+    pthread_mutex_lock(&lock);
+    if (!blocks_in_use && bytes_pinned > (open_contexts ? KEPT_BYTES : 0) && !dcsr_i_cuda_forked())
+        unpin_pieces();
+    pthread_mutex_unlock(&lock);
     dcsr_i_cuda_trim();
 }
 
 void dcsr_i_pinned_keep(int contexts)
 {
-    (void)contexts;
-    BY_ARENA(arena_keep(contexts));
+    pthread_mutex_lock(&lock);
+    open_contexts += contexts;
+    pthread_mutex_unlock(&lock);
 }
 
 static void usage(uint64_t *active, uint64_t *resident)
 {
-    (void)active, (void)resident;
-    BY_ARENA(arena_usage(active, resident));
+    pthread_mutex_lock(&lock);
+    *active += bytes_in_use;
+    *resident += bytes_pinned;
+    pthread_mutex_unlock(&lock);
 }
 
 const dcsr_i_heap dcsr_i_pinned_heap = {

@@ -50,9 +50,6 @@ class dcsr_i_cuda_current
 
 enum { DCSR_CUDA_MOST_DEVICES = 64 }; /* CUDA's own limit */
 
-/* Whether this is a child of the process that looked for the device: nothing of CUDA may be called. */
-bool dcsr_i_cuda_forked(void);
-
 /* Looks up the driver's functions for mapping memory and the step in which a device's can be mapped. */
 cudaError_t dcsr_i_cuda_open_mapping(size_t *granularity, int number);
 

@@ -50,8 +50,8 @@ dcsr_status dcsr_i_entries_pack(dcsr_i_operation *operation, const dcsr_i_entrie
  * than entries, or is on a device. */
 dcsr_status dcsr_i_fill_entries(dcsr_matrix *matrix, const dcsr_i_entries *e, bool *filled);
 
-/* How n entries are packed, of so many bytes each: piece by piece, of so many entries. */
-uint64_t dcsr_i_entries_slice(uint64_t n, size_t size, int threads);
+/* How n entries are packed: piece by piece, of so many entries. */
+uint64_t dcsr_i_entries_slice(uint64_t n, int threads);
 enum { DCSR_I_OUTSIDE = 1, DCSR_I_DESCENDS = 2 };
 /* Writes entries first to end - 1 to `keys`, and to `values` where those stand apart; tells whether any lies
  * outside, and whether a key is not above the one before it, which for the first is that of entry

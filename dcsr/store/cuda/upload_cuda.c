@@ -1,13 +1,12 @@
 /* upload_cuda.c: bringing a large batch from the host to the device, within the call that gives it.
  *
  *      the caller's arrays     pinned memory             device
- *      [piece|piece|...]  -->  thread 0: [slot][slot] -->  keys, words
- *                              thread 1: [slot][slot]
+ *      [piece|piece|...]  -->  [slot][slot][slot] ... -->  keys, words
  *
- * Each thread packs every so-many-th piece into its slots in turn, and the copy of each is put onto one stream,
- * where it runs while the next is being packed. Slots are small enough that what goes through them stays in the
- * cache of the thread's core, from which the copy engine reads it: memory is read once, for the caller's
- * arrays, and no more pinned memory is needed for a larger batch.
+ * Each thread packs the next piece that nobody has taken into the slot whose turn it is, and the copy of each is put
+ * onto one stream, where it runs while others are being packed. There are two slots for each thread: so what goes
+ * through them stays in the caches of the cores, from which the copy engine reads it, memory is read once, for the
+ * caller's arrays, and no more pinned memory is needed for a larger batch.
  *
  * Only one thread at a time may use the stream. Putting a copy there takes some microseconds, and waking a thread that
  * sleeps until it may takes longer. So none waits: who finds the stream in use leaves its slot in a list to whoever
@@ -16,16 +15,16 @@
 #include "dcsr/store/cuda/store_cuda.h"
 #include <sched.h>
 
-enum { SLOTS = 2 }; /* of each thread */
+enum { SLOTS = 2 }; /* for each thread */
 
 static const char bringing[] = "transferring a batch";
 
 typedef struct slot {
-    struct slot *next; /* in the list of those that are packed */
-    uint64_t piece;    /* that is in it */
-    char *memory;      /* pinned, with room for the keys and values of a piece */
-    void *copied;      /* the event that its last copy is done; NULL where no slot is used twice */
-    atomic_bool put;   /* the copy of its last piece, onto the stream */
+    struct slot *next;    /* in the list of those that are packed */
+    uint64_t piece;       /* that is in it */
+    char *memory;         /* pinned, with room for the keys and values of a piece */
+    void *copied;         /* the event that its last copy is done; NULL where no slot is used twice */
+    _Atomic uint64_t put; /* the copies onto the stream of all of its pieces below this */
 } slot;
 
 typedef struct staging {
@@ -35,13 +34,13 @@ typedef struct staging {
     dcsr_i_operation *operation;
     const dcsr_i_entries *entries;
     uint64_t piece, pieces; /* entries of one; how many there are */
+    _Atomic uint64_t next;  /* the piece that nobody has taken */
     uint64_t slot_count;
     int threads;
     size_t size;    /* of a value */
     uint64_t *keys; /* on the device, as the following */
     char *values;   /* NULL: none */
     slot *slots;
-    char *memory; /* of all slots */
 } staging;
 
 static size_t slot_bytes(const staging *s)
@@ -83,7 +82,7 @@ static void put_copies(staging *s)
         for (slot *from = atomic_exchange(&s->packed, NULL), *next; from; from = next) {
             next = from->next;
             copy_piece(s, from);
-            atomic_store(&from->put, true); /* then the slot is its thread's again */
+            atomic_store(&from->put, from->piece + 1); /* then another may wait for the copy */
         }
         atomic_store(&s->in_use, false);
     }
@@ -91,27 +90,26 @@ static void put_copies(staging *s)
 
 static void hand_over(staging *s, slot *mine)
 {
-    atomic_store(&mine->put, false);
     mine->next = atomic_load(&s->packed);
     while (!atomic_compare_exchange_weak(&s->packed, &mine->next, mine)) {
     }
     put_copies(s);
 }
 
-/* Until what was in the slot has been copied. */
-static void wait_for_slot(staging *s, const slot *mine)
+/* Until a piece that was in the slot has been copied. */
+static void wait_for_slot(staging *s, const slot *mine, uint64_t piece)
 {
-    while (!atomic_load(&mine->put)) sched_yield();
+    while (atomic_load(&mine->put) <= piece) sched_yield();
     dcsr_i_cuda_event_settle(mine->copied, dcsr_i_cuda_device_of(s->stream), bringing);
 }
 
-/* A thread's share; returns what was found in the entries. */
-static unsigned stage_pieces(staging *s, uint64_t thread)
+/* What one thread does; returns what was found in the entries. */
+static unsigned stage_pieces(staging *s)
 {
     unsigned found = 0;
-    for (uint64_t p = thread; p < s->pieces; p += (uint64_t)s->threads) {
+    for (uint64_t p; (p = atomic_fetch_add(&s->next, 1)) < s->pieces;) {
         slot *mine = &s->slots[p % s->slot_count];
-        if (p >= s->slot_count) wait_for_slot(s, mine);
+        if (p >= s->slot_count) wait_for_slot(s, mine, p - s->slot_count);
         mine->piece = p;
         found |= dcsr_i_entries_pack_slice((uint64_t *)mine->memory, values_in(s, mine), &s->operation->batch,
                                            s->entries, first_of(s, p), end_of(s, p));
@@ -124,8 +122,8 @@ static unsigned stage_all(staging *s)
 {
     const int threads = s->threads;
     unsigned found = 0;
-#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(| : found) if (threads > 1)
-    for (int thread = 0; thread < threads; thread++) found |= stage_pieces(s, (uint64_t)thread);
+#pragma omp parallel num_threads(threads) reduction(| : found) if (threads > 1)
+    found |= stage_pieces(s);
     return found;
 }
 
@@ -135,20 +133,24 @@ static dcsr_status make_slots(staging *s)
 {
     dcsr_context *context = s->operation->context;
     s->slots = dcsr_i_calloc(context, DCSR_I_SCRATCH, s->slot_count, sizeof *s->slots);
-    s->memory = s->slots ? dcsr_i_alloc(context, DCSR_I_PINNED, s->slot_count, slot_bytes(s)) : NULL;
-    if (!s->memory) return DCSR_ERROR_OUT_OF_MEMORY;
-    for (uint64_t i = 0; i < s->slot_count; i++) s->slots[i].memory = s->memory + i * slot_bytes(s);
-    for (uint64_t i = 0; i < s->slot_count && s->slot_count < s->pieces; i++)
-        DCSR_TRY(dcsr_i_cuda_event_create(&s->slots[i].copied, dcsr_i_cuda_device_of(s->stream)));
+    if (!s->slots) return DCSR_ERROR_OUT_OF_MEMORY;
+    for (uint64_t i = 0; i < s->slot_count; i++) {
+        slot *made = &s->slots[i];
+        made->memory = dcsr_i_alloc(context, DCSR_I_PINNED, 1, slot_bytes(s));
+        if (!made->memory) return DCSR_ERROR_OUT_OF_MEMORY;
+        if (s->slot_count == s->pieces) continue;
+        DCSR_TRY(dcsr_i_cuda_event_create(&made->copied, dcsr_i_cuda_device_of(s->stream)));
+    }
     return DCSR_OK;
 }
 
 static void drop_slots(staging *s)
 {
     dcsr_context *context = s->operation->context;
-    for (uint64_t i = 0; s->slots && i < s->slot_count; i++)
+    for (uint64_t i = 0; s->slots && i < s->slot_count; i++) {
         dcsr_i_cuda_event_destroy(s->slots[i].copied, dcsr_i_cuda_device_of(s->stream));
-    dcsr_i_free(context, DCSR_I_PINNED, s->memory, s->slot_count, slot_bytes(s));
+        dcsr_i_free(context, DCSR_I_PINNED, s->slots[i].memory, 1, slot_bytes(s));
+    }
     dcsr_i_free(context, DCSR_I_SCRATCH, s->slots, s->slot_count, sizeof *s->slots);
 }
 
@@ -177,8 +179,8 @@ static dcsr_status stage(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation
     void *values;
     DCSR_TRY(dcsr_i_cuda_take_arrival(stream, operation, &values));
     const size_t size = operation->batch.value_size;
-    const uint64_t piece = dcsr_i_entries_slice(e->n, sizeof(uint64_t) + size, threads),
-                   pieces = (e->n + piece - 1) / piece, slots = SLOTS * (uint64_t)threads;
+    const uint64_t piece = dcsr_i_entries_slice(e->n, threads), pieces = (e->n + piece - 1) / piece,
+                   slots = SLOTS * (uint64_t)threads;
     staging s = {.stream = stream,
                  .operation = operation,
                  .entries = e,

@@ -116,6 +116,28 @@ Test(gpu, pinned_memory_is_counted_and_given_back)
                   "pinned memory is still held");
 }
 
+/* Pinning takes longer than what goes through it. */
+Test(gpu, pinned_memory_that_is_freed_is_had_again)
+{
+    NEEDS_GPU();
+    enum { BLOCKS = 12 };
+    static const size_t sizes[] = {1, 250, 257, 4096, 270000, 600000};
+    char *block[BLOCKS];
+    uint64_t resident = 0;
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < BLOCKS; i++) {
+            const size_t size = sizes[i % 6];
+            block[i] = dcsr_i_calloc(context, DCSR_I_PINNED, size, 1);
+            cr_assert_not_null(block[i]);
+            for (size_t k = 0; k < size; k++) cr_assert_eq(block[i][k], 0);
+            memset(block[i], 7, size);
+        }
+        if (!round) resident = test_context_info(context).allocator_resident;
+        cr_assert_leq(test_context_info(context).allocator_resident, resident, "pinned once more");
+        for (int i = 0; i < BLOCKS; i++) dcsr_i_free(context, DCSR_I_PINNED, block[i], sizes[i % 6], 1);
+    }
+}
+
 #ifdef DCSR_SIMT
 /* The driver refuses at each point, also in the middle. */
 Test(mapping, that_the_driver_refuses_stays)
