@@ -51,6 +51,11 @@ static void search(contest *c, dcsr_view *view)
     BENCH_OK(dcsr_bfs(c->ours, NULL, view, c->source));
 }
 
+static void peer_search(contest *c)
+{
+    c->peer->search(c->theirs, c->source);
+}
+
 static void search_tree(contest *c, dcsr_view *view)
 {
     int32_t *level = c->level;
@@ -151,6 +156,11 @@ static void kcore(contest *c, dcsr_view *view)
     BENCH_OK(dcsr_kcore(c->ours, NULL, view, &symmetric));
 }
 
+static void peer_kcore(contest *c)
+{
+    c->peer->kcore(c->theirs);
+}
+
 static void strong_components(contest *c, dcsr_view *view)
 {
     BENCH_OK(dcsr_strong_components(c->ours, NULL, view));
@@ -236,7 +246,7 @@ static void measure(contest *c, const event *e)
     c->rows++;
 }
 
-static const event events[] = {{"bfs", search, NULL, -1, 0, true},
+static const event events[] = {{"bfs", search, peer_search, -1, 0, true},
                                {"bfs_tree", search_tree, NULL, -1, 0, true},
                                {"components", components, peer_components, -1, 0, true},
                                {"pagerank", pagerank, peer_pagerank, 1e-9, 0, true},
@@ -247,16 +257,16 @@ static const event events[] = {{"bfs", search, NULL, -1, 0, true},
                                {"bfs_many", search_many, peer_search_many, 0, 0, true},
                                {"betweenness", betweenness, peer_betweenness, 1e-6, 0, true},
                                {"ktruss", ktruss, peer_ktruss, 0, FEW_EDGES, true},
-                               {"kcore", kcore, NULL, -1, 0, true},
+                               {"kcore", kcore, peer_kcore, -1, 0, true},
                                {"strong_components", strong_components, NULL, -1, 0, true},
                                {"independent_set", independent_set, NULL, -1, 0, true},
                                {"colouring", colouring, NULL, -1, 0, true}};
 
-static bench_csr make_graph(bench *b, const char *name)
+/* Each edge both ways, without loops, with weights. */
+static bench_csr make_graph(const bench_csr *of)
 {
-    bench_csr A = bench_csr_make(b, name);
-    const uint64_t n = A.rows;
-    bench_entries edges = bench_entries_from_csr(&A);
+    const uint64_t n = of->rows;
+    bench_entries edges = bench_entries_from_csr(of);
     size_t kept = 0;
     for (size_t k = 0; k < edges.n; k++) {
         if (edges.row[k] == edges.col[k]) continue;
@@ -265,8 +275,7 @@ static bench_csr make_graph(bench *b, const char *name)
     }
     edges.n = kept;
     bench_entries_symmetrise(&edges);
-    bench_csr_free(&A);
-    A = bench_csr_from_entries(&edges, n, n);
+    bench_csr A = bench_csr_from_entries(&edges, n, n);
     for (uint64_t v = 0; v < n; v++)
         for (uint64_t k = A.offsets[v]; k < A.offsets[v + 1]; k++) {
             const uint64_t u = A.columns[k];
@@ -287,9 +296,14 @@ static dcsr_matrix *put_on_host(contest *c, const bench_csr *A)
     return matrix;
 }
 
-static void on_graph(contest *c, const char *name)
+static void on_graph(void *argument, const char *name, const bench_csr *of)
 {
-    bench_csr A = make_graph(c->b, name);
+    contest *c = argument;
+    if (of->rows != of->cols) {
+        bench_note(c->b, "left out: %s is no graph", name);
+        return;
+    }
+    bench_csr A = make_graph(of);
     c->graph = name;
     c->n = A.rows;
     c->edges = A.nnz;
@@ -333,8 +347,13 @@ int main(int argc, char **argv)
         bench_table_begin(&b, "graph", "seconds of an algorithm, and the peer's over ours",
                           b.gpu ? "graph algorithm | seconds:%.3g fragmented:%.3g cpu:%.3g ratio:%.2f"
                                 : "graph algorithm | seconds:%.3g fragmented:%.3g graphblas:%.3g ratio:%.2f");
-    for (const char *const *name = BENCH_SIZE_ON(&b, quick, full, on_gpu); *name; name++)
-        if (bench_now() - b.started < b.limit) on_graph(&c, *name); /* --only is about algorithms */
+    if (b.data) bench_for_files(&b, on_graph, &c);
+    for (const char *const *name = BENCH_SIZE_ON(&b, quick, full, on_gpu); !b.data && *name; name++) {
+        if (bench_now() - b.started > b.limit) break; /* --only is about algorithms */
+        bench_csr A = bench_csr_make(&b, *name);
+        on_graph(&c, *name, &A);
+        bench_csr_free(&A);
+    }
     if (c.rows) bench_note(&b, "ratios: geometric mean %.2f, least %.2f", exp(c.product / c.rows), c.least);
     return bench_end(&b);
 }

@@ -23,8 +23,7 @@ static const struct argp_option options[] = {
      "where the matrices are (default auto: what DCSR_DEVICE says, else cuda where a usable GPU is there)",
      0},
     {"data", 'm', "FOLDER", 0,
-     "measure the matrices in the files of FOLDER (portfolio, levels), in place of those that are generated",
-     0},
+     "measure the matrices in the files of FOLDER (portfolio, levels, graph), in place of generated ones", 0},
     {"only", 'o', "TEXT", 0, "measure only what has TEXT in its name", 0},
     {"seconds", 's', "S", 0, "begin nothing more after S seconds, and say what was left out", 0},
     {0}};

@@ -67,6 +67,51 @@ static void unload(void)
     TRY(GrB_Vector_free(&degree32));
 }
 
+/* Whether the next step of a search is pushed. As in LAGraph's, a growing frontier is pulled once its edges are an
+ * eighth of those that are left, and a shrinking one pushed again once it has fewer than n / 512 vertices. */
+static bool is_pushed(bool pushed, GrB_Vector frontier, GrB_Index size, GrB_Index size_before,
+                      int64_t *edges_left)
+{
+    if (!pushed) return size < size_before && size <= n / 512;
+    int64_t edges = 0;
+    GrB_Vector degrees = new_vector(GrB_INT64);
+    TRY(GrB_Vector_assign(degrees, frontier, NULL, degree, GrB_ALL, n, GrB_DESC_RS));
+    TRY(GrB_Vector_reduce_INT64(&edges, NULL, GrB_PLUS_MONOID_INT64, degrees, NULL));
+    TRY(GrB_Vector_free(&degrees));
+    *edges_left -= edges;
+    return size <= size_before || edges < *edges_left / 8;
+}
+
+/* level<frontier> = depth, frontier<not level> = frontier P, pushed, or P frontier, pulled; P is symmetric. */
+static void search(int32_t *level, uint64_t source)
+{
+    GrB_Vector frontier = new_vector(GrB_BOOL), found = new_vector(GrB_INT32);
+    GrB_Index size = 1, before = 0, reached = n, *index = bench_alloc(n, sizeof *index);
+    int32_t *value = bench_alloc(n, sizeof *value);
+    int64_t edges_left;
+    bool pushed = true;
+    TRY(GrB_Vector_reduce_INT64(&edges_left, NULL, GrB_PLUS_MONOID_INT64, degree, NULL));
+    TRY(GxB_Vector_Option_set(found, GxB_SPARSITY_CONTROL, GxB_BITMAP + GxB_FULL));
+    TRY(GrB_Vector_setElement_BOOL(frontier, true, source));
+    for (int32_t depth = 0; size; depth++) {
+        TRY(GrB_Vector_assign_INT32(found, frontier, NULL, depth, GrB_ALL, n, GrB_DESC_S));
+        pushed = is_pushed(pushed, frontier, size, before, &edges_left);
+        TRY(GxB_Vector_Option_set(frontier, GxB_SPARSITY_CONTROL, pushed ? GxB_SPARSE : GxB_BITMAP));
+        if (pushed)
+            TRY(GrB_vxm(frontier, found, NULL, GxB_ANY_PAIR_BOOL, frontier, P, GrB_DESC_RSC));
+        else
+            TRY(GrB_mxv(frontier, found, NULL, GxB_ANY_PAIR_BOOL, P, frontier, GrB_DESC_RSC));
+        before = size;
+        TRY(GrB_Vector_nvals(&size, frontier));
+    }
+    TRY(GrB_Vector_extractTuples_INT32(index, value, &reached, found));
+    for (GrB_Index v = 0; v < n; v++) level[v] = -1;
+    for (GrB_Index k = 0; k < reached; k++) level[index[k]] = value[k];
+    free(index), free(value);
+    TRY(GrB_Vector_free(&frontier));
+    TRY(GrB_Vector_free(&found));
+}
+
 /* FastSV: each parent takes the least grandparent of its children's neighbours. */
 static void components(uint32_t *component)
 {
@@ -251,6 +296,35 @@ static void sssp(double *distance, uint64_t source, double delta)
     TRY(GrB_Matrix_free(&heavy));
 }
 
+/* Peels off all vertices of at most k edges, and lowers the degrees of those beside them, until there are none; then k
+ * is the least degree that is left. */
+static void kcore(uint32_t *core)
+{
+    GrB_Vector left, peeled = new_vector(GrB_INT64), lost = new_vector(GrB_INT64),
+                     found = new_vector(GrB_UINT32);
+    TRY(GrB_Vector_dup(&left, degree));
+    for (GrB_Index vertices = n; vertices;) {
+        int64_t k = 0;
+        TRY(GrB_Vector_reduce_INT64(&k, NULL, GrB_MIN_MONOID_INT64, left, NULL));
+        for (;;) {
+            GrB_Index size;
+            TRY(GrB_Vector_select_INT64(peeled, NULL, NULL, GrB_VALUELE_INT64, left, k, NULL));
+            TRY(GrB_Vector_nvals(&size, peeled));
+            if (!size) break;
+            TRY(GrB_Vector_assign_UINT32(found, peeled, NULL, (uint32_t)k, GrB_ALL, n, GrB_DESC_S));
+            TRY(GrB_Vector_assign(left, peeled, NULL, left, GrB_ALL, n, GrB_DESC_RSC));
+            /* With a mask this product does not end in 7.4.0. */
+            TRY(GrB_vxm(lost, NULL, NULL, GxB_PLUS_PAIR_INT64, peeled, P, NULL));
+            TRY(GrB_eWiseAdd(left, left, NULL, GrB_MINUS_INT64, left, lost, GrB_DESC_RS));
+        }
+        TRY(GrB_Vector_nvals(&vertices, left));
+    }
+    GrB_Index size = n;
+    TRY(GrB_Vector_extractTuples_UINT32(NULL, core, &size, found));
+    GrB_Vector *const all[] = {&left, &peeled, &lost, &found};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) TRY(GrB_Vector_free(all[i]));
+}
+
 static void search_many(double *level_sum, const uint64_t *sources, uint64_t count)
 {
     peer_graph_search_many(level_sum, P, sources, count);
@@ -266,8 +340,18 @@ static uint64_t ktruss(uint32_t k)
     return peer_graph_ktruss(P, k);
 }
 
-static const peer_graph graphblas = {load,       unload, components,  pagerank,    triangles,
-                                     clustering, sssp,   search_many, betweenness, ktruss};
+static const peer_graph graphblas = {.load = load,
+                                     .unload = unload,
+                                     .search = search,
+                                     .components = components,
+                                     .pagerank = pagerank,
+                                     .triangles = triangles,
+                                     .clustering = clustering,
+                                     .sssp = sssp,
+                                     .search_many = search_many,
+                                     .betweenness = betweenness,
+                                     .ktruss = ktruss,
+                                     .kcore = kcore};
 
 const peer_graph *peer_graph_get(void)
 {

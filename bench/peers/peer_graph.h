@@ -10,6 +10,8 @@
 typedef struct peer_graph {
     void (*load)(const bench_csr *csr, int threads);
     void (*unload)(void);
+    /* level[v] is -1 where v is not reached. */
+    void (*search)(int32_t *level, uint64_t source);
     void (*components)(uint32_t *component);
     /* Returns the iterations. In single precision if `narrow`. */
     int (*pagerank)(double *rank, double tolerance, bool narrow);
@@ -21,6 +23,7 @@ typedef struct peer_graph {
     void (*betweenness)(double *centrality, const uint64_t *sources, uint64_t count);
     /* Returns the number of edges of the k-truss. */
     uint64_t (*ktruss)(uint32_t k);
+    void (*kcore)(uint32_t *core);
 } peer_graph;
 
 /* NULL where it was not there when the benchmarks were built. */
