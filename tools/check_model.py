@@ -26,12 +26,15 @@ class Tree:
         leaves = [[np.nan if word == "-" else float(word) for word in line[1 + kernels:]]
                   for line in lines if line[0] == "leaf"]
         self.expected = np.array(leaves).reshape(-1, kernels, 2)
+        self.votes = np.array([[float(word) for word in line[1:1 + kernels]]
+                               for line in lines if line[0] == "leaf"]).reshape(-1, kernels)
 
     def apply(self, x):
+        """Of each kernel what a product and building cost, and its votes."""
         at = 0 if len(self.feature) else -1
         while at >= 0:
             at = self.child[at][int(not x[self.feature[at]] <= self.threshold[at])]
-        return self.expected[-1 - at]
+        return np.column_stack([self.expected[-1 - at], self.votes[-1 - at]])
 
 
 class Model:
@@ -55,12 +58,13 @@ class Model:
                         for line in lines if line[0] == "direction"}
 
     def expected(self, X):
-        """Of each matrix and kernel what a product and building cost, in products that read in place."""
+        """Of each matrix and kernel what a product and building cost, in products that read in place; and votes."""
         leaves = np.array([[tree.apply(x) for tree in self.trees] for x in X[:, self.inputs].astype(np.float32)])
-        product, build = (np.full((len(X), self.count), np.nan) for _ in range(2))
+        product, build, votes = (np.full((len(X), self.count), np.nan) for _ in range(3))
         product[:, self.kernels] = np.exp(train.mean(np.log(leaves[..., 0]).swapaxes(0, 1)))
         build[:, self.kernels] = train.mean(leaves[..., 1].swapaxes(0, 1))
-        return product, build
+        votes[:, self.kernels] = leaves[..., 2].mean(axis=1)
+        return product, build, votes
 
     def decide(self, X):
         """Whether the support vector machine has rows read, of features and a density each."""
@@ -71,7 +75,7 @@ class Model:
 
 
 def check_kernels(model, table):
-    product, build = model.expected(table.X)
+    product, build, votes = model.expected(table.X)
     possible, costs = ~np.isnan(table.seconds), table.seconds
     rows = {"best": train.judge(costs, train.best_of(costs)),
             "the model": train.judge(costs, train.choose(product, build, 0, possible))}
@@ -79,10 +83,10 @@ def check_kernels(model, table):
         rows["always " + kernel] = dict(train.judge(costs, np.where(possible[:, k], k, 0)),
                                         wins=float(np.mean(train.best_of(costs) == k)))
     train.print_rows("by time", rows, "R_T")
-    train.print_rows("products, with building", train.report_totals(table, costs, product, build, possible), "R_T")
+    train.print_rows("products, with building", train.report_totals(table, costs, product, build, votes, possible), "R_T")
     if table.with_energy():
         part = table.with_energy()
-        product, build = model.expected(part.X)
+        product, build, _ = model.expected(part.X)
         chosen = train.choose(product, build, 0, ~np.isnan(part.joules))
         train.print_rows("by energy, of %d" % len(part.names),
                          {"the model": train.judge(part.joules, chosen),

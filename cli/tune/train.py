@@ -30,7 +30,7 @@ LEAST_ENERGY = 0.2  # of the matrices of which energy must be known; else what w
 LEAST_SHARE = 0.01  # of the matrices of which a kernel is the best, for it to be in the model
 MOST_LOSS = 0.7  # the logarithm of what a kernel costs beside the best, where more is as bad
 LEAST_GAIN, LEAST_SAVED = 0.03, 2  # as in ops/choice/choice.c
-DOUBT, TRIAL_COST, MOST_TRIALS, RUNS = 0.03, 10, 3, 6  # as in ops/spmv/portfolio/spmv_plan.c
+DOUBT, TRIAL_COST, MOST_TRIALS, LEAST_VOTES, RUNS = 0.03, 10, 3, 0.2, 6  # as in ops/spmv/portfolio/spmv_plan.c
 TIE = 1.05
 DENSITY_UNITS = 1e6  # as in ops/choice/model_data.h
 MOST_DOUBT = 0.1  # the weight of a product whose two directions cost the same, beside one where one is e times slower
@@ -228,13 +228,12 @@ class Forest:
         return out
 
     def expected(self, X):
-        """What the evaluator gives: the means of the trees' means."""
-        product = np.full((len(self.leaves), len(X), self.kernels), np.nan)
-        build = product.copy()
+        """What the evaluator gives: the means of the trees' means, and their votes."""
+        product, build, votes = np.full((3, len(self.leaves), len(X), self.kernels), np.nan)
         for t, tree in enumerate(self.model.estimators_):
             for i, leaf in enumerate(tree.apply(X.astype(np.float32))):
-                product[t, i], build[t, i] = self.leaves[t][leaf][:2]
-        return np.exp(mean(np.log(product))), mean(build)
+                product[t, i], build[t, i], votes[t, i] = self.leaves[t][leaf]
+        return np.exp(mean(np.log(product))), mean(build), mean(votes)
 
 
 class CostForest(Forest):
@@ -267,9 +266,10 @@ def choose(product, build, products, possible):
     return total.argmin(axis=1)
 
 
-def with_trials(table, product, build, products, possible):
-    """What choices cost for so many products where what is chosen is tried, and then others, as ops/spmv/portfolio/
-    spmv_plan.c does it; in products that read in place, building and trials shared out over the products."""
+def with_trials(table, product, build, votes, products, possible):
+    """What choices cost for so many products where what is chosen is tried, and then others, the last for its votes, as
+    ops/spmv/portfolio/spmv_plan.c does it; in products that read in place, building and trials shared out over the
+    products."""
     true, true_build = table.seconds / table.seconds[:, :1], relative_build(table)
     first = choose(product, build, products, possible)
     cost = np.empty(len(first))
@@ -278,12 +278,19 @@ def with_trials(table, product, build, products, possible):
         promised = product[i, k] if k else 0
         if DOUBT * promised * products >= 2 * TRIAL_COST:
             spent += RUNS * (1 + best)
+            left[k] = False
             for _ in range(MOST_TRIALS):
-                left[k] = False
                 left[0] = True
                 k = choose(product[i:i + 1], build[i:i + 1], products, left[None])[0]
                 if not k or (best - (1 - DOUBT) * product[i, k]) * products < build[i, k] + TRIAL_COST:
                     break
+                left[k] = False
+                spent += true_build[i, k] + RUNS * true[i, k]
+                best = min(best, true[i, k])
+            left[0] = False
+            voted = np.where(left & (build[i] > 0), votes[i], 0)
+            k = voted.argmax()
+            if voted[k] >= LEAST_VOTES and build[i, k] + TRIAL_COST <= DOUBT * best * products:
                 spent += true_build[i, k] + RUNS * true[i, k]
                 best = min(best, true[i, k])
             best = min(best, 1)
@@ -415,12 +422,12 @@ def folds(groups, seed):
 
 def cross_validate(table, costs, columns, seed):
     """Five-fold: what forests that have seen neither a matrix nor what was made from it say of it: the kernel by class; and with all features, what
-    they expect of each kernel: the costs of a product and of building."""
+    they expect of each kernel: the costs of a product and of building, and votes."""
     build = relative_build(table)
     possible = ~np.isnan(costs)
     X = table.X[:, columns]
     by_class = np.zeros(len(X), dtype=int)
-    product, expected_build = np.full(costs.shape, np.nan), np.full(costs.shape, np.nan)
+    product, expected_build, votes = np.full((3, *costs.shape), np.nan)
     for train, test in folds(table.groups, seed):
         forest = Forest(X[train], costs[train], build[train], seed)
         probability = np.zeros((len(test), costs.shape[1]))
@@ -428,12 +435,12 @@ def cross_validate(table, costs, columns, seed):
         probability[~possible[test]] = -1
         by_class[test] = probability.argmax(axis=1)
         if len(columns) == len(table.features):
-            product[test], expected_build[test] = CostForest(X[train], costs[train], build[train],
-                                                             seed).expected(X[test])
-    return by_class, product, expected_build
+            forest = CostForest(X[train], costs[train], build[train], seed)
+            product[test], expected_build[test], votes[test] = forest.expected(X[test])
+    return by_class, product, expected_build, votes
 
 
-def report_totals(table, costs, product, build, possible):
+def report_totals(table, costs, product, build, votes, possible):
     """Of choices by what is expected, for some numbers of products, with building and trials."""
     totals = {}
     true_build = np.nan_to_num(relative_build(table), nan=np.inf)
@@ -443,13 +450,14 @@ def report_totals(table, costs, product, build, possible):
         in_place = judge(true, np.zeros(len(costs), dtype=int))["R"]
         totals["%d" % products] = {**judge(true, choose(product, build, products, possible)), "in place": in_place}
         if products >= 100 and costs is table.seconds:
-            totals["%d, tried" % products] = judge_costs(true, with_trials(table, product, build, products, possible))
+            cost = with_trials(table, product, build, votes, products, possible)
+            totals["%d, tried" % products] = judge_costs(true, cost)
     return totals
 
 
 def report_choice(table, kind, costs, seed):
     everything = list(range(len(table.features)))
-    by_class, product, build = cross_validate(table, costs, everything, seed)
+    by_class, product, build, votes = cross_validate(table, costs, everything, seed)
     possible = ~np.isnan(costs)
     rows = {"best": judge(costs, best_of(costs)), "trees, by class": judge(costs, by_class),
             "trees, by cost": judge(costs, choose(product, build, 0, possible))}
@@ -465,7 +473,7 @@ def report_choice(table, kind, costs, seed):
         parts["cheap and " + name] = [*cheap, table.features.index(name)]
     ablations = {name: judge(costs, cross_validate(table, costs, part, seed)[0]) for name, part in parts.items()}
     return {"choices": rows, "ablations": ablations,
-            "totals": report_totals(table, costs, product, build, possible)}
+            "totals": report_totals(table, costs, product, build, votes, possible)}
 
 
 def validate_svm(vectors, columns, seed):

@@ -30,6 +30,15 @@ static dcsr_i_expected expected_of(const dcsr_i_candidate *candidate, uint32_t n
     return candidate->built ? (dcsr_i_expected){e.product, 0} : e;
 }
 
+/* Counts the votes for candidate c, if it has more than those before it. */
+static void count_votes(dcsr_i_choice *choice, uint32_t c, dcsr_i_expected e, double votes)
+{
+    if (!(e.build > 0) || votes <= choice->votes) return; /* NaN where it cannot be */
+    choice->voted = c;
+    choice->votes = votes;
+    choice->voted_build = (double)e.build;
+}
+
 static void explain(dcsr_i_choice *choice, const dcsr_i_candidate *candidates, double products)
 {
     const char *name = candidates[choice->candidate].kernel;
@@ -75,6 +84,8 @@ dcsr_status dcsr_i_choose(dcsr_i_choice *choice, dcsr_context *context, const dc
     for (uint32_t c = 1; c < n; c++) {
         const dcsr_i_expected e = expected_of(&candidates[c], c, model, &prediction);
         const double all = products * (double)e.product + (double)e.build;
+        const uint32_t k = number_of(model, candidates[c].kernel);
+        if (k < model->kernels) count_votes(choice, c, e, prediction.probability[k]);
         if ((double)e.product < fastest && (double)e.product <= 1 - least_gain) {
             fastest = (double)e.product;
             choice->later = c;

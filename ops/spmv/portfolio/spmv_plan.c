@@ -215,8 +215,9 @@ static dcsr_status build_later(dcsr_spmv_plan *plan)
 /* ---- Trials ---- */
 
 /* What a trial of kernels that are expected to be alike gains on average, in shares of a product; what one costs, in
- * products. Of those tried, these are the best for a few thousand products (docs/SELECTION.md). */
-static const double doubt = 0.03, trial_cost = 10;
+ * products; from which share of votes on a kernel is tried for these. Of those tried, these are the best for a few
+ * thousand products (docs/SELECTION.md). */
+static const double doubt = 0.03, trial_cost = 10, least_votes = 0.2;
 enum { MOST_TRIALS = 3 };
 
 typedef struct trial {
@@ -253,21 +254,31 @@ static dcsr_status time_kernel(double *least, const trial *t, const dcsr_i_spmv_
     return DCSR_OK;
 }
 
-/* What is expected of the best of those that have not been tried; whether trying it will pay. */
-static dcsr_status find_next(uint32_t *next, bool *pays, const trial *t, const dcsr_spmv_plan *plan)
+/* What the model says of those that have not been tried. */
+static dcsr_status choose_untried(dcsr_i_choice *choice, const trial *t, const dcsr_spmv_plan *plan)
 {
     dcsr_i_candidate candidates[MOST_KERNELS];
     const uint32_t n = list_candidates(candidates, &plan->A);
     dcsr_features features;
-    dcsr_i_choice choice;
     for (uint32_t k = 0; k < n; k++) candidates[k].possible = candidates[k].possible && !t->tried[k];
     DCSR_TRY(dcsr_view_get_features(&features, plan->A.view, NULL));
-    DCSR_TRY(dcsr_i_choose(&choice, plan->A.context, &features, candidates, n, (double)plan->expected,
-                           DCSR_I_BY_TIME));
-    const double saved = t->least / t->in_place - (1 - doubt) * choice.product;
-    *next = choice.candidate;
-    *pays = choice.candidate && saved * (double)plan->expected >= choice.build + trial_cost;
-    return DCSR_OK;
+    return dcsr_i_choose(choice, plan->A.context, &features, candidates, n, (double)plan->expected,
+                         DCSR_I_BY_TIME);
+}
+
+/* The kernel that is expected to be the best, if trying it will pay; 0: none. */
+static uint32_t next_expected(const dcsr_i_choice *choice, const trial *t, const dcsr_spmv_plan *plan)
+{
+    const double saved = t->least / t->in_place - (1 - doubt) * choice->product;
+    return saved * (double)plan->expected >= choice->build + trial_cost ? choice->candidate : 0;
+}
+
+/* The kernel with the most votes, if trying it costs no more than being in doubt; 0: none. Expectations are means:
+ * where a kernel is far ahead on some of the matrices that look alike and far behind on others, votes tell more. */
+static uint32_t next_voted(const dcsr_i_choice *choice, const trial *t, const dcsr_spmv_plan *plan)
+{
+    const double in_doubt = doubt * t->least / t->in_place * (double)plan->expected;
+    return choice->votes >= least_votes && choice->voted_build + trial_cost <= in_doubt ? choice->voted : 0;
 }
 
 /* The plan has this kernel if its products are faster than those of its own; else it is as it was. */
@@ -292,7 +303,8 @@ static dcsr_status try_kernel(dcsr_spmv_plan *plan, trial *t, const dcsr_i_spmv_
     return DCSR_OK;
 }
 
-/* Tries what has been built, and others as long as that pays. What takes longer than reading in place is dropped. */
+/* Tries what has been built, others as long as that pays, and one for its votes. What takes longer than reading in
+ * place is dropped. */
 static dcsr_status run_trials(dcsr_spmv_plan *plan, trial *t)
 {
     const dcsr_device device = device_of(&plan->A);
@@ -301,16 +313,18 @@ static dcsr_status run_trials(dcsr_spmv_plan *plan, trial *t)
         t->tried[k] = kernel == plan->kernel;
     DCSR_TRY(time_kernel(&t->in_place, t, in_place, NULL, &plan->A));
     DCSR_TRY(time_kernel(&t->least, t, plan->kernel, plan->format, &plan->A));
-    for (int trials = 0; trials < MOST_TRIALS;) {
-        uint32_t next;
-        bool pays;
-        DCSR_TRY(find_next(&next, &pays, t, plan));
-        if (!pays) break;
+    for (int trials = 0; trials <= MOST_TRIALS;) {
+        dcsr_i_choice choice;
+        DCSR_TRY(choose_untried(&choice, t, plan));
+        uint32_t next = trials < MOST_TRIALS ? next_expected(&choice, t, plan) : 0;
+        const bool last = !next;
+        if (last) next = next_voted(&choice, t, plan);
+        if (!next) break;
         t->tried[next] = true;
         kernel = dcsr_i_spmv_kernel_at(device, next);
         if (why_not(kernel, &plan->A)) continue;
         DCSR_TRY(try_kernel(plan, t, kernel));
-        trials++;
+        trials = last ? MOST_TRIALS + 1 : trials + 1;
     }
     return t->least > t->in_place ? try_kernel(plan, t, in_place) : DCSR_OK;
 }

@@ -380,6 +380,12 @@ Test(models, choose_what_pays, .init = begin, .fini = end)
         cr_assert(choice.candidate == cases[k].expected && choice.later == cases[k].later &&
                       choice.pays_after == cases[k].pays_after,
                   "case %zu: %u, later %u after %g", k, choice.candidate, choice.later, choice.pays_after);
+        /* Half of what one tree has seen was the fastest by time for either; the other has seen one alone. */
+        const bool by_time = cases[k].by == DCSR_I_BY_TIME, second = by_time && cases[k].fast_built;
+        const double votes = by_time ? 0.5 : 1, build = second ? 20 : by_time ? 2 : 1;
+        cr_assert(choice.voted == second + 1u && choice.votes == votes && choice.voted_build == build,
+                  "case %zu: %u has %g votes, and takes %g", k, choice.voted, choice.votes,
+                  choice.voted_build);
         cr_assert(strstr(choice.reason, cases[k].words), "\"%s\" lacks \"%s\"", choice.reason,
                   cases[k].words);
     }
@@ -513,6 +519,10 @@ Test(models, kernels_that_are_not_known_are_not_chosen, .init = begin, .fini = e
 static const char alike[] = "features nnz\nkernels segments merge coo ell\n"
                             "forest time 1 0 1\ntree 0 1\nleaf 0 0.5 0.5 0 1 0 0.001 1 0.0011 1 0.9 1\nend\n";
 
+/* No other is expected to be better than the first one, but one has as many votes. */
+static const char voted[] = "features nnz\nkernels segments merge coo ell\n"
+                            "forest time 1 0 1\ntree 0 1\nleaf 0 0.5 0.1 0.4 1 0 0.001 1 0.9 1 5 1\nend\n";
+
 static uint64_t matrix_bytes(dcsr_context *context)
 {
     dcsr_context_info info;
@@ -571,6 +581,10 @@ Test(models, plans_try_what_is_expected_to_be_alike, .init = begin, .fini = end)
     cr_assert(strstr(info.reason, "tried: ") && info.build_seconds > 0, "%s", info.reason);
     cr_assert(!strcmp(info.kernel, "merge") || !strcmp(info.kernel, "coo") || !strcmp(info.kernel, "ell") ||
               !strcmp(info.kernel, "segments"));
+    put(device_of(context), machine, voted);
+    TEST_OK(run_plan(&info, context, view, &many, -1));
+    cr_assert(strstr(info.reason, "tried: ") && info.build_seconds > 0, "%s", info.reason);
+    put(device_of(context), machine, alike);
     /* Without memory for a trial the plan does without, or says that there is none at all. */
     long n = 0;
     for (bool tried = false; !tried; n++) {
