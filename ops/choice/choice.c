@@ -19,13 +19,11 @@ static uint32_t number_of(const dcsr_i_model *model, const char *kernel)
     return k;
 }
 
-/* What is expected of a candidate; NaN where it cannot be, or nothing is known of it. */
-static dcsr_i_expected expected_of(const dcsr_i_candidate *candidate, uint32_t number,
-                                   const dcsr_i_model *model, const dcsr_i_prediction *prediction)
+/* What is expected of a candidate, the model's kernel k; NaN where that is none, or nothing is known of it. */
+static dcsr_i_expected expected_of(const dcsr_i_candidate *candidate, uint32_t k, const dcsr_i_model *model,
+                                   const dcsr_i_prediction *prediction)
 {
-    if (!number) return (dcsr_i_expected){1, 0};
-    const uint32_t k = number_of(model, candidate->kernel);
-    if (!candidate->possible || k == model->kernels) return (dcsr_i_expected){NAN, NAN};
+    if (k == model->kernels) return (dcsr_i_expected){NAN, NAN};
     const dcsr_i_expected e = prediction->expected[k];
     return candidate->built ? (dcsr_i_expected){e.product, 0} : e;
 }
@@ -82,9 +80,9 @@ dcsr_status dcsr_i_choose(dcsr_i_choice *choice, dcsr_context *context, const dc
     dcsr_i_forest_predict(&prediction, forest, model->kernels, inputs);
     double least = products, fastest = 1;
     for (uint32_t c = 1; c < n; c++) {
-        const dcsr_i_expected e = expected_of(&candidates[c], c, model, &prediction);
+        const uint32_t k = candidates[c].possible ? number_of(model, candidates[c].kernel) : model->kernels;
+        const dcsr_i_expected e = expected_of(&candidates[c], k, model, &prediction);
         const double all = products * (double)e.product + (double)e.build;
-        const uint32_t k = number_of(model, candidates[c].kernel);
         if (k < model->kernels) count_votes(choice, c, e, prediction.probability[k]);
         if ((double)e.product < fastest && (double)e.product <= 1 - least_gain) {
             fastest = (double)e.product;

@@ -6,18 +6,34 @@
 #include <math.h>
 #include <string.h>
 
+enum { SIDE_BY_SIDE = 16 }; /* trees */
+
 void dcsr_i_model_inputs(float *inputs, const dcsr_i_model *model, const dcsr_features *features)
 {
     for (uint32_t k = 0; k < model->features; k++)
         inputs[k] = (float)dcsr_feature_value(features, model->feature[k]);
 }
 
-static uint32_t leaf_of(const dcsr_i_forest *forest, const dcsr_i_tree *tree, const float *inputs)
+/* The leaves that a matrix comes to in n trees. A step in one waits for the step before it, so all go side by side. */
+static void find_leaves(size_t *leaf, const dcsr_i_forest *forest, const dcsr_i_tree *tree, uint32_t n,
+                        const float *inputs)
 {
-    const dcsr_i_node *node = forest->node + tree->first_node;
-    int32_t at = tree->nodes ? 0 : -1;
-    while (at >= 0) at = node[at].child[!((double)inputs[node[at].feature] <= node[at].threshold)];
-    return tree->first_leaf + (uint32_t)(-1 - at);
+    int32_t at[SIDE_BY_SIDE];
+    bool inside = false;
+    for (uint32_t t = 0; t < n; t++) {
+        at[t] = tree[t].nodes ? 0 : -1;
+        inside |= at[t] >= 0;
+    }
+    while (inside) {
+        inside = false;
+        for (uint32_t t = 0; t < n; t++) {
+            if (at[t] < 0) continue;
+            const dcsr_i_node *node = &forest->node[tree[t].first_node + (uint32_t)at[t]];
+            at[t] = node->child[!((double)inputs[node->feature] <= node->threshold)];
+            inside |= at[t] >= 0;
+        }
+    }
+    for (uint32_t t = 0; t < n; t++) leaf[t] = (size_t)tree[t].first_leaf + (uint32_t)(-1 - at[t]);
 }
 
 void dcsr_i_forest_predict(dcsr_i_prediction *prediction, const dcsr_i_forest *forest, uint32_t kernels,
@@ -26,10 +42,13 @@ void dcsr_i_forest_predict(dcsr_i_prediction *prediction, const dcsr_i_forest *f
     double sum[DCSR_I_MODEL_KERNELS] = {0};
     float products[DCSR_I_MODEL_KERNELS] = {0}, builds[DCSR_I_MODEL_KERNELS] = {0},
           known[DCSR_I_MODEL_KERNELS] = {0};
+    size_t leaf[SIDE_BY_SIDE];
     for (uint32_t t = 0; t < forest->trees; t++) {
-        const size_t leaf = (size_t)leaf_of(forest, &forest->tree[t], inputs) * kernels;
-        const double *probability = forest->probability + leaf;
-        const dcsr_i_expected *expected = forest->expected + leaf;
+        const uint32_t side = t % SIDE_BY_SIDE, left = forest->trees - t;
+        if (!side)
+            find_leaves(leaf, forest, &forest->tree[t], left < SIDE_BY_SIDE ? left : SIDE_BY_SIDE, inputs);
+        const double *probability = forest->probability + leaf[side] * kernels;
+        const dcsr_i_expected *expected = forest->expected + leaf[side] * kernels;
         for (uint32_t k = 0; k < kernels; k++) {
             const bool is_known = !isnan(expected[k].product);
             sum[k] += probability[k];
