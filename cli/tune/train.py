@@ -374,7 +374,7 @@ def choose_directions(vectors, factors):
     counts = (by_mean == 0) & (mean < vectors.size["rows"] / FEW)
     for bound in (np.zeros(len(mean)), np.minimum(vectors.size["nnz"], vectors.work["elements"] * vectors.size["rows"])):
         takes = estimate(vectors, factors, bound)
-        counts |= takes[np.arange(len(mean)), by_mean] - takes.min(axis=1) > WORTH_COUNTING
+        counts |= takes[np.arange(len(mean)), by_mean] > takes.min(axis=1) + WORTH_COUNTING
     return {"mean columns": by_mean, "entries known": by_real, "estimates": np.where(counts, by_real, by_mean)}
 
 
@@ -487,7 +487,7 @@ def validate_svm(vectors, columns, seed):
 
 
 def report_directions(vectors, seed):
-    """Five-fold, of all products, with three directions and with two."""
+    """Five-fold, of all products, with three directions and with two; of what there are too few of to fit, nothing."""
     rows, seconds = {}, vectors.costs
     for views, factor in (("", 1), (", no tiles", [1, 1, np.nan])):
         vectors.costs = costs = seconds * factor
@@ -498,7 +498,8 @@ def report_directions(vectors, seed):
         for s, name in enumerate(SUMS):
             part = vectors.sums == s
             for how, directions in chosen.items():
-                rows["%s, %s%s" % (how, name, views)] = judge(costs[part], directions[part])
+                if not np.isnan(costs[part, directions[part]]).any():
+                    rows["%s, %s%s" % (how, name, views)] = judge(costs[part], directions[part])
             if not views:
                 rows["mxv, " + name] = judge_costs(costs[part], vectors.taken[part])
     vectors.costs = seconds
