@@ -123,6 +123,7 @@ static void give(dcsr_i_pool pool, void *block, size_t bytes)
     if (!dcsr_i_cuda_forked()) {
         const unsigned number = size_number(bytes);
         freed *first = block;
+        ASAN_UNPOISON_MEMORY_REGION(first, sizeof *first); /* there may be fewer bytes */
         first->next = kept[number];
         kept[number] = first;
         ASAN_POISON_MEMORY_REGION(block, size_of(number));
