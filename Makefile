@@ -235,7 +235,8 @@ $(1)/tests/differential: $(call objects,$(1),$(wildcard tests/peers/*.c)) $(1)/l
 endef
 # Lines are all that a report wants of -g, and the rest takes a fifth of the time. ASAN with the instructions of ARCH,
 # so that kernels for them are looked at too; what null and object-size would find is found by the address. Between its
-# checks gcc takes variables for uninitialised that are not.
+# checks gcc takes variables for uninitialised that are not. Not position-independent, since a program that is would have
+# a million addresses to relocate whenever it starts, half of its start.
 ASAN := -O1 -g1 $(MARCH) -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize=null,object-size \
             -fno-sanitize-recover=all -Wno-maybe-uninitialized
 TSAN := -O1 -g1 -fno-omit-frame-pointer -fsanitize=thread
@@ -256,7 +257,7 @@ $(call suite,test_cli_tune): | $(NVML)
 runner = $(call objects,$(BUILD)/$(1),$(RUNNER))
 $(eval $(call variant,$(BUILD),$(CC),$(PLAIN),$(JEMALLOC),,$(DEVICE)))
 $(eval $(call variant,$(BUILD)/simt,$(CC),$(SIMT),,,simt))
-$(eval $(call variant,$(BUILD)/asan,$(CC),$(ASAN),,$(call runner,asan),simt,,$(sort $(SUITES) $(SIMT_SUITES))))
+$(eval $(call variant,$(BUILD)/asan,$(CC),$(ASAN),-no-pie,$(call runner,asan),simt,,$(sort $(SUITES) $(SIMT_SUITES))))
 $(eval $(call variant,$(BUILD)/tsan,$(CLANG),$(TSAN),,$(call runner,tsan),simt,,$(sort $(TSAN_SUITES) \
     $(SIMT_TSAN_SUITES))))
 $(eval $(call variant,$(BUILD)/fuzz,$(CLANG),$(FUZZ),,,,dcsr/%))
