@@ -235,8 +235,8 @@ $(1)/tests/differential: $(call objects,$(1),$(wildcard tests/peers/*.c)) $(1)/l
 endef
 # Lines are all that a report wants of -g, and the rest takes a fifth of the time. ASAN with the instructions of ARCH,
 # so that kernels for them are looked at too; what null and object-size would find is found by the address. Between its
-# checks gcc takes variables for uninitialised that are not. Not position-independent, since a program that is would have
-# a million addresses to relocate whenever it starts, half of its start.
+# checks gcc takes variables for uninitialised that are not. Not position-independent: a million addresses would have to
+# be relocated at each start of the program, which took half of it.
 ASAN := -O1 -g1 $(MARCH) -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize=null,object-size \
             -fno-sanitize-recover=all -Wno-maybe-uninitialized
 TSAN := -O1 -g1 -fno-omit-frame-pointer -fsanitize=thread
