@@ -44,9 +44,17 @@ static inline __mmask8 lowest(uint64_t n)
     return (__mmask8)_bzhi_u32(0xff, (unsigned)n);
 }
 
+/* A mask as a number. In a register: gcc 12 may spill a mask as one byte and read it back as four. */
+static inline unsigned bits_of(__mmask8 mask)
+{
+    unsigned bits = mask;
+    __asm__("" : "+r"(bits));
+    return bits;
+}
+
 static inline unsigned longer_than(__m256i length, unsigned limit)
 {
-    return _mm256_cmpgt_epu32_mask(length, _mm256_set1_epi32((int)limit));
+    return bits_of(_mm256_cmpgt_epu32_mask(length, _mm256_set1_epi32((int)limit)));
 }
 
 /* Eight offsets; eight segments of a page. Inactive ones are not read. */
@@ -90,8 +98,8 @@ static inline unsigned find_cut_rows(const spmv_group *g, spmv_cut_rows *rows)
     _mm512_storeu_si512(rows->rest, _mm512_mask_mov_epi64(g->begin, several, begins_of(further) - cut));
     _mm512_storeu_si512(rows->first, first);
     _mm512_storeu_si512(rows->second, _mm512_maskz_andnot_epi64(0xff, first, all));
-    return _mm512_mask_cmplt_epu64_mask(several, cut + capacities_of(further), length) |
-           _mm512_mask_cmpgt_epu64_mask(several, capacity, exact);
+    return bits_of(_mm512_mask_cmplt_epu64_mask(several, cut + capacities_of(further), length)) |
+           bits_of(_mm512_mask_cmpgt_epu64_mask(several, capacity, exact));
 }
 
 /* Lane i becomes what lane i + by was, of eight that follow one another in a ring. */
