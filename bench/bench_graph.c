@@ -21,7 +21,7 @@ typedef struct contest {
     bench *b;
     bench_table *table;
     const peer_graph *peer;
-    const char *graph;
+    const char *graph, *only; /* --only is about algorithms, also where graphs are files */
     uint64_t n, edges, source;
     uint64_t sources
         [SOURCES]; /* from the middle of a grid: from a corner there are more paths than the peer counts */
@@ -228,7 +228,8 @@ static void measure(contest *c, const event *e)
     enum { ROUNDS = 5 };
     const bool beside = c->host || (c->peer && e->peer && (!e->most || c->edges <= e->most));
     double ours = INFINITY, fragmented = INFINITY, theirs = INFINITY;
-    if ((c->host && !e->on_device) || !bench_has_time(c->b, e->name)) return;
+    if ((c->host && !e->on_device) || (c->only && !strstr(e->name, c->only))) return;
+    if (!bench_has_time(c->b, e->name)) return;
     if (beside && !c->host && e->peer == peer_sssp) choose_delta(c);
     const double begun = bench_now();
     for (int round = 0; round < ROUNDS && bench_now() - begun < 20; round++) {
@@ -347,9 +348,11 @@ int main(int argc, char **argv)
         bench_table_begin(&b, "graph", "seconds of an algorithm, and the peer's over ours",
                           b.gpu ? "graph algorithm | seconds:%.3g fragmented:%.3g cpu:%.3g ratio:%.2f"
                                 : "graph algorithm | seconds:%.3g fragmented:%.3g graphblas:%.3g ratio:%.2f");
+    c.only = b.only;
+    b.only = NULL;
     if (b.data) bench_for_files(&b, on_graph, &c);
     for (const char *const *name = BENCH_SIZE_ON(&b, quick, full, on_gpu); !b.data && *name; name++) {
-        if (bench_now() - b.started > b.limit) break; /* --only is about algorithms */
+        if (!bench_has_time(&b, *name)) break;
         bench_csr A = bench_csr_make(&b, *name);
         on_graph(&c, *name, &A);
         bench_csr_free(&A);

@@ -1,7 +1,7 @@
 /* allocator.h: the allocators below alloc.c, which counts what they hand out (internal; for alloc.c alone).
  *
- * MATRIX and SCRATCH: jemalloc (allocator_jemalloc.c) or the system (allocator.c). PINNED: jemalloc over
- * memory that CUDA has pinned, or CUDA directly (pinned_cuda.c). Bytes are never zero. */
+ * MATRIX and SCRATCH: jemalloc (allocator_jemalloc.c) or the system (allocator.c). PINNED: our own
+ * lists over memory that CUDA has pinned (pinned_cuda.c). Bytes are never zero. */
 #ifndef DCSR_ALLOCATOR_H
 #define DCSR_ALLOCATOR_H
 

@@ -82,7 +82,8 @@ const char *dcsr_i_cuda_architectures(void);
  * OUT_OF_MEMORY; else DCSR_ERROR_DEVICE, and the device refuses work from then on. `operation` names what was
  * being done: "inserting". */
 dcsr_status dcsr_i_cuda_result(dcsr_i_cuda_device *device, int error, const char *operation);
-/* The same without a sentence: a failure of the device is told by its next call, and lack of memory by none. */
+/* The same, but sets no error message. A failure of the device is reported by the next call that uses it; running out
+ * of memory is not reported. */
 void dcsr_i_cuda_remember(dcsr_i_cuda_device *device, int error, const char *operation);
 
 /* ---- Streams: stream.cu ---- */
