@@ -236,10 +236,7 @@ static dcsr_status put_copies(splitting *s, uint64_t j)
     const dcsr_i_cuda_device *to = dcsr_i_cuda_device_of(stream);
     dcsr_i_arrival *arrival = &operation->batch.arrival;
     uint64_t at = 0;
-    void *values;
-    DCSR_TRY(dcsr_i_cuda_take_arrival(stream, operation, &values));
-    if (values != arrival->words) /* words come as such */
-        dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, values, operation->batch.n, operation->batch.value_size);
+    DCSR_TRY(dcsr_i_cuda_take_arrival(stream, operation));
     for (uint64_t i = 0; i < s->groups; i++) {
         const group *g = &s->group[i];
         const dcsr_i_cuda_device *from = dcsr_i_cuda_device_of(g->stream);

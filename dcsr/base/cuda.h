@@ -143,6 +143,24 @@ void dcsr_i_cuda_event_settle(void *event, dcsr_i_cuda_device *device, const cha
 /* Copies between any two places, in stream order. Host memory should be pinned: else the call may wait. */
 void dcsr_i_cuda_copy(dcsr_i_cuda_stream *stream, void *to, const void *from, size_t bytes);
 void dcsr_i_cuda_fill(dcsr_i_cuda_stream *stream, void *to, int byte, size_t bytes);
+
+/* Entries that the host has packed in pinned memory. */
+typedef struct dcsr_i_cuda_packed {
+    const uint64_t *keys;
+    const void *values;  /* NULL: none */
+    uint32_t value_size; /* bytes */
+    uint64_t n;
+} dcsr_i_cuda_packed;
+/* Once a kernel has read all that it was to read it writes `what` to *told, in pinned memory; NULL: it does not. */
+typedef struct dcsr_i_cuda_tell {
+    uint64_t *told, what;
+    uint32_t *
+        arrived; /* blocks of threads that have read theirs; on the device, 0 before the kernel and after it */
+} dcsr_i_cuda_tell;
+/* Reads them, in stream order: keys, and values as words (NULL: none), to the device. By any thread. unload.cu. */
+void dcsr_i_cuda_unload(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_packed *from, uint64_t *keys,
+                        uint64_t *words, dcsr_i_cuda_tell tell);
+
 /* `bytes` of pinned memory that belong to the stream: for the numbers that the host needs back, and small
  * tables that go there. The same bytes each time (call it once per step); NULL (noted) when it cannot be made
  * that large. */

@@ -183,6 +183,16 @@ template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_peek(const T *at)
 #endif
 }
 
+/* To pinned memory, at which threads of the host are looking meanwhile; behind a __threadfence_system(). */
+DCSR_CUDA_INLINE void dcsr_i_cuda_show(uint64_t *at, uint64_t what)
+{
+#ifdef DCSR_SIMT
+    __atomic_store_n(at, what, __ATOMIC_RELEASE);
+#else
+    *(volatile uint64_t *)at = what;
+#endif
+}
+
 /* The last of n numbers that is not above i, of number(0), which is not, number(1), ..., which ascend: by bisection. */
 template <class Number>
 DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_last_up_to(uint64_t n, uint64_t i, Number number)

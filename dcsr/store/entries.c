@@ -5,13 +5,12 @@
 /* The least room that an operation gets: small batches will join it. */
 enum { LEAST_CAPACITY = 64 };
 
-/* Entries of a slice: the fewest that are worth a copy of their own to a device, and the most. A copy takes some 8
- * microseconds beside what it moves, so that half a megabyte of keys takes half as long as in two; what is packed more
- * at a time leaves the core's cache before it is copied. */
+/* Of a slice: the fewest entries that are worth a kernel of their own on a device, and the most bytes. Launching one
+ * takes some 10 microseconds; what is packed more at a time leaves the core's cache before the device has read it. */
 #ifdef DCSR_SIMT
-enum { LEAST_SLICE = 64, MOST_SLICE = 256 };
+enum { LEAST_SLICE = 64, MOST_SLICE_BYTES = 2048 };
 #else
-enum { LEAST_SLICE = 1 << 14, MOST_SLICE = 1 << 16 };
+enum { LEAST_SLICE = 1 << 14, MOST_SLICE_BYTES = 1 << 20 };
 #endif
 
 /* ---- Checking ---- */
@@ -93,11 +92,11 @@ dcsr_status dcsr_i_entries_fail(const dcsr_i_packed *batch, const dcsr_i_entries
 
 /* ---- Packing ---- */
 
-uint64_t dcsr_i_entries_slice(uint64_t n, int threads)
+uint64_t dcsr_i_entries_slice(uint64_t n, int threads, size_t bytes)
 {
     /* Multiples of 64, so that values of any size stay aligned. */
-    const uint64_t share = (n / (uint64_t)threads + 64) / 64 * 64;
-    return share < LEAST_SLICE ? LEAST_SLICE : share > MOST_SLICE ? MOST_SLICE : share;
+    const uint64_t share = (n / (uint64_t)threads + 64) / 64 * 64, most = MOST_SLICE_BYTES / bytes / 64 * 64;
+    return share < LEAST_SLICE ? LEAST_SLICE : share > most ? most : share;
 }
 
 /* The keys of entries first to end - 1 to every stride-th place. */
@@ -158,7 +157,8 @@ dcsr_status dcsr_i_entries_pack(dcsr_i_operation *operation, const dcsr_i_entrie
     dcsr_i_packed *batch = &operation->batch;
     if (!batch->entries)
         DCSR_TRY(dcsr_i_entries_room(operation, e->n > LEAST_CAPACITY ? e->n : LEAST_CAPACITY));
-    const uint64_t stride = (uint64_t)batch->stride, piece = dcsr_i_entries_slice(e->n, threads);
+    const uint64_t stride = (uint64_t)batch->stride,
+                   piece = dcsr_i_entries_slice(e->n, threads, batch->entry_bytes);
     uint64_t *to = batch->entries + batch->n * stride;
     size_t apart = dcsr_i_size_apart(batch);
     char *values = apart ? dcsr_i_values(batch) + batch->n * apart : NULL;

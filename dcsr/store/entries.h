@@ -50,8 +50,8 @@ dcsr_status dcsr_i_entries_pack(dcsr_i_operation *operation, const dcsr_i_entrie
  * than entries, or is on a device. */
 dcsr_status dcsr_i_fill_entries(dcsr_matrix *matrix, const dcsr_i_entries *e, bool *filled);
 
-/* The number of entries in each slice when threads pack n of them. */
-uint64_t dcsr_i_entries_slice(uint64_t n, int threads);
+/* The number of entries in each slice when threads pack n of them, of some bytes each. */
+uint64_t dcsr_i_entries_slice(uint64_t n, int threads, size_t bytes);
 enum { DCSR_I_OUTSIDE = 1, DCSR_I_DESCENDS = 2 };
 /* Writes entries first to end - 1 to `keys`, and to `values` where those stand apart; tells whether any lies
  * outside, and whether a key is not above the one before it, which for the first is that of entry

@@ -126,7 +126,7 @@ DCSR_CUDA_INLINE void tell_end(const dcsr_i_cuda_batch &b)
     __threadfence();
     if (atomicAdd(&b.plan->ended, 1u) + 1 < gridDim.x) return;
     __threadfence_system();
-    *(volatile uint64_t *)&b.told->complete = 1;
+    dcsr_i_cuda_show(&b.told->complete, 1);
 }
 
 static __global__ void copy(dcsr_i_cuda_batch b)

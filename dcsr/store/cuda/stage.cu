@@ -1,7 +1,6 @@
 /* stage.cu: packing arrays of the caller's into keys and words, and checking them (stage_cuda.h).
  *
- * Bytes an entry: packing reads 16 and the value, and writes 8, or 16 with the value's word; widening reads
- * the value and writes 8. */
+ * Bytes an entry: packing reads 16 and the value, and writes 8, or 16 with the value's word. */
 #include "dcsr/device/value_word.cuh"
 #include "dcsr/device/reduce.cuh"
 #include "dcsr/store/cuda/stage_cuda.h"

@@ -1,7 +1,7 @@
 /* stage_cuda.c: bringing the entries of operations to the device.
  *
  * Joined operations are transferred one ahead: while one is applied, the next, if it waits in the queue and
- * is large enough to be worth it, is sealed and copied on a stream of its own. */
+ * is large enough to be worth it, is sealed and read on a stream of its own. */
 #include "dcsr/store/cuda/stage_cuda.h"
 #include "dcsr/store/cuda/keys_cuda.h"
 #include "dcsr/store/entries.h"
@@ -58,7 +58,7 @@ void dcsr_i_cuda_expect_entries(dcsr_i_operation *operation, uint64_t n)
     batch->sealed = true;
 }
 
-static dcsr_status take(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation)
+dcsr_status dcsr_i_cuda_take_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation)
 {
     dcsr_i_packed *batch = &operation->batch;
     dcsr_i_arrival *arrival = &batch->arrival;
@@ -68,19 +68,6 @@ static dcsr_status take(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation)
     if (arrival->keys && values)
         arrival->words = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, batch->n, sizeof *arrival->words);
     if (arrival->keys && (arrival->words || !values)) return DCSR_OK;
-    dcsr_i_cuda_drop_arrival(stream, operation);
-    return DCSR_ERROR_OUT_OF_MEMORY;
-}
-
-dcsr_status dcsr_i_cuda_take_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation, void **values)
-{
-    const dcsr_i_packed *batch = &operation->batch;
-    size_t size = batch->value_size;
-    DCSR_TRY(take(stream, operation));
-    *values = batch->arrival.words;
-    if (!size || size == sizeof(uint64_t)) return DCSR_OK;
-    *values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, batch->n, size);
-    if (*values) return DCSR_OK;
     dcsr_i_cuda_drop_arrival(stream, operation);
     return DCSR_ERROR_OUT_OF_MEMORY;
 }
@@ -106,15 +93,6 @@ void dcsr_i_cuda_drop_staged(dcsr_i_operation *operation)
                           sizeof *arrival->keys);
     dcsr_i_cuda_free_idle(device, DCSR_I_SCRATCH, arrival->words, batch->n, sizeof *arrival->words);
     *arrival = (dcsr_i_arrival){0};
-}
-
-void dcsr_i_cuda_widen_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation, void *values)
-{
-    const dcsr_i_packed *batch = &operation->batch;
-    size_t size = batch->value_size;
-    if (values == batch->arrival.words) return;
-    dcsr_i_cuda_widen(stream, values, (uint32_t)size, batch->n, batch->arrival.words);
-    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, values, batch->n, size);
 }
 
 /* ---- From arrays on the device ---- */
@@ -158,7 +136,7 @@ dcsr_status dcsr_i_cuda_expect_batch(dcsr_matrix *matrix, dcsr_i_operation *oper
     }
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(matrix->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = take(stream, operation);
+    dcsr_status status = dcsr_i_cuda_take_arrival(stream, operation);
     if (status == DCSR_OK) {
         arrival->verdict = dcsr_i_alloc(operation->context, DCSR_I_PINNED, 1, sizeof *arrival->verdict);
         status = arrival->verdict ? dcsr_i_cuda_event_create(&arrival->packed, dcsr_i_cuda_device_of(stream))
@@ -187,18 +165,14 @@ void dcsr_i_cuda_arrive_batch(dcsr_matrix *matrix, dcsr_i_operation *operation, 
 
 /* ---- From pinned memory ---- */
 
-/* Puts the copying onto the stream. On failure nothing is left behind. */
+/* Puts the reading onto the stream. On failure nothing is left behind. */
 static dcsr_status transfer(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation)
 {
     const dcsr_i_packed *batch = &operation->batch;
-    void *values;
-    DCSR_TRY(dcsr_i_cuda_take_arrival(stream, operation, &values));
-    uint64_t *keys = batch->arrival.keys;
-    dcsr_i_cuda_copy(stream, keys, batch->entries, batch->n * sizeof *keys);
-    if (values) {
-        dcsr_i_cuda_copy(stream, values, dcsr_i_values(batch), batch->n * batch->value_size);
-        dcsr_i_cuda_widen_arrival(stream, operation, values);
-    }
+    const dcsr_i_cuda_packed packed = {batch->entries, dcsr_i_values(batch), (uint32_t)batch->value_size,
+                                       batch->n};
+    DCSR_TRY(dcsr_i_cuda_take_arrival(stream, operation));
+    dcsr_i_cuda_unload(stream, &packed, batch->arrival.keys, batch->arrival.words, (dcsr_i_cuda_tell){0});
     return DCSR_OK;
 }
 

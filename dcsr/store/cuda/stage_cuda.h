@@ -1,7 +1,7 @@
 /* stage_cuda.h: bringing the entries of operations to the device (internal).
  *
- *      large batches of the host   --> pieces in pinned memory, used again and again --copies--v
- *      small ones, joined          --> pinned memory (entries.c) --copy----> keys and words on the device
+ *      large batches of the host   --> pieces in pinned memory, used again and again --kernels-v
+ *      small ones, joined          --> pinned memory (entries.c) --kernel--> keys and words on the device
  *      arrays on the device        --kernel, in the order of the caller's stream-------^
  *      a quarter of a million in such, if ready                         read when they are applied
  *
@@ -86,11 +86,8 @@ void dcsr_i_cuda_cancel_arrival(dcsr_matrix *matrix, dcsr_i_operation *operation
 
 /* Notes that the operation has n entries, on the device alone. */
 void dcsr_i_cuda_expect_entries(dcsr_i_operation *operation, uint64_t n);
-/* Takes room for keys and words, and *values for the values as they come: the words themselves where they are
- * as large, NULL where there are none. On failure nothing is left behind. */
-dcsr_status dcsr_i_cuda_take_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation, void **values);
-/* Makes words of the values once they have come, and gives back what was taken for them. */
-void dcsr_i_cuda_widen_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation, void *values);
+/* Takes room for keys and words. On failure nothing is left behind. */
+dcsr_status dcsr_i_cuda_take_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation);
 
 /* ---- For the worker: stage_cuda.c ---- */
 

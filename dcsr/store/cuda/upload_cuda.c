@@ -3,14 +3,15 @@
  *      the caller's arrays     pinned memory             device
  *      [piece|piece|...]  -->  [slot][slot][slot] ... -->  keys, words
  *
- * Each thread packs the next piece that nobody has taken into the slot whose turn it is, and the copy of each is put
- * onto one stream, where it runs while others are being packed. There are two slots for each thread: so what goes
- * through them stays in the caches of the cores, from which the copy engine reads it, memory is read once, for the
+ * Each thread packs the next piece that nobody has taken into the slot whose turn it is, and for each a kernel that
+ * reads it is put onto one stream, where it runs while others are being packed. There are two slots for each thread: so
+ * what goes through them stays in the caches of the cores, from which the device reads it, memory is read once, for the
  * caller's arrays, and no more pinned memory is needed for a larger batch.
  *
- * Only one thread at a time may use the stream. Putting a copy there takes some microseconds, and waking a thread that
+ * Only one thread at a time may use the stream. Launching a kernel takes some microseconds, and waking a thread that
  * sleeps until it may takes longer. So none waits: who finds the stream in use leaves its slot in a list to whoever
- * uses it. */
+ * uses it. And who waits for a slot looks at what the kernel writes there: threads that asked the driver would keep
+ * those that launch from it. */
 #include "dcsr/store/cuda/stage_cuda.h"
 #include "dcsr/store/cuda/store_cuda.h"
 #include <sched.h>
@@ -19,33 +20,40 @@ enum { SLOTS = 2 }; /* for each thread */
 
 static const char bringing[] = "transferring a batch";
 
+/* How often a thread looks before it asks the driver. In the emulator kernels run while somebody waits. */
+#ifdef DCSR_SIMT
+enum { LOOKS = 4 };
+#else
+enum { LOOKS = 10000 };
+#endif
+
+enum { TOLD_BYTES = 64 }; /* a line of the cache */
+
 typedef struct slot {
     struct slot *next;    /* in the list of those that are packed */
     uint64_t piece;       /* that is in it */
-    char *memory;         /* pinned, with room for the keys and values of a piece */
-    void *copied;         /* the event that its last copy is done; NULL where no slot is used twice */
-    _Atomic uint64_t put; /* the copies onto the stream of all of its pieces below this */
+    char *memory;         /* pinned: what is told, then room for the keys and values of a piece */
+    _Atomic uint64_t put; /* all of its pieces below this have their kernel on the stream */
 } slot;
 
 typedef struct staging {
     dcsr_i_cuda_stream *stream;
     atomic_bool in_use;   /* the stream, by a thread */
-    slot *_Atomic packed; /* a list of those whose copies are to be put onto it */
+    slot *_Atomic packed; /* a list of those whose kernels are to be put onto it */
     dcsr_i_operation *operation;
     const dcsr_i_entries *entries;
     uint64_t piece, pieces; /* entries of one; how many there are */
     _Atomic uint64_t next;  /* the piece that nobody has taken */
     uint64_t slot_count;
     int threads;
-    size_t size;    /* of a value */
-    uint64_t *keys; /* on the device, as the following */
-    char *values;   /* NULL: none */
+    size_t size;       /* of a value */
+    uint32_t *arrived; /* on the device: see dcsr_i_cuda_tell; NULL where no slot is used twice */
     slot *slots;
 } staging;
 
 static size_t slot_bytes(const staging *s)
 {
-    return s->piece * (sizeof *s->keys + s->size);
+    return TOLD_BYTES + s->piece * (sizeof(uint64_t) + s->size);
 }
 
 /* ---- Pieces ---- */
@@ -60,29 +68,41 @@ static uint64_t end_of(const staging *s, uint64_t piece)
     return piece + 1 < s->pieces ? first_of(s, piece + 1) : s->operation->batch.n;
 }
 
+static uint64_t *told_in(const slot *from)
+{
+    return (uint64_t *)from->memory;
+}
+
+static uint64_t *keys_in(const slot *from)
+{
+    return (uint64_t *)(from->memory + TOLD_BYTES);
+}
+
 static char *values_in(const staging *s, const slot *from)
 {
-    return s->size ? from->memory + s->piece * sizeof *s->keys : NULL;
+    return s->size ? (char *)(keys_in(from) + s->piece) : NULL;
 }
 
 /* What goes wrong is the device's, and is told by the wait that follows. */
-static void copy_piece(staging *s, const slot *from)
+static void unload(staging *s, const slot *from)
 {
-    const uint64_t first = first_of(s, from->piece), n = end_of(s, from->piece) - first;
-    dcsr_i_cuda_copy(s->stream, s->keys + first, from->memory, n * sizeof *s->keys);
-    if (s->size) dcsr_i_cuda_copy(s->stream, s->values + first * s->size, values_in(s, from), n * s->size);
-    if (from->copied) dcsr_i_cuda_event_record(s->stream, from->copied, dcsr_i_cuda_handle(s->stream));
+    const dcsr_i_arrival *to = &s->operation->batch.arrival;
+    const uint64_t first = first_of(s, from->piece);
+    const dcsr_i_cuda_packed packed = {keys_in(from), values_in(s, from), (uint32_t)s->size,
+                                       end_of(s, from->piece) - first};
+    const dcsr_i_cuda_tell tell = {s->arrived ? told_in(from) : NULL, from->piece + 1, s->arrived};
+    dcsr_i_cuda_unload(s->stream, &packed, to->keys + first, s->size ? to->words + first : NULL, tell);
 }
 
 /* What is packed is put onto the stream by this thread, or by another that is about it: that one looks again once it
  * has let go of the stream, so nothing is left behind. */
-static void put_copies(staging *s)
+static void put_kernels(staging *s)
 {
     while (atomic_load(&s->packed) && !atomic_exchange(&s->in_use, true)) {
         for (slot *from = atomic_exchange(&s->packed, NULL), *next; from; from = next) {
             next = from->next;
-            copy_piece(s, from);
-            atomic_store(&from->put, from->piece + 1); /* then another may wait for the copy */
+            unload(s, from);
+            atomic_store(&from->put, from->piece + 1); /* then another may wait for it */
         }
         atomic_store(&s->in_use, false);
     }
@@ -93,14 +113,31 @@ static void hand_over(staging *s, slot *mine)
     mine->next = atomic_load(&s->packed);
     while (!atomic_compare_exchange_weak(&s->packed, &mine->next, mine)) {
     }
-    put_copies(s);
+    put_kernels(s);
 }
 
-/* Until a piece that was in the slot has been copied. */
+static bool is_told(const slot *mine, uint64_t piece)
+{
+    return __atomic_load_n(told_in(mine), __ATOMIC_ACQUIRE) > piece;
+}
+
+/* Waits for all that is on the stream, if no other thread uses it and the piece's kernel is there. */
+static bool ask_driver(staging *s, const slot *mine, uint64_t piece)
+{
+    if (atomic_load(&mine->put) <= piece || atomic_exchange(&s->in_use, true)) return false;
+    dcsr_i_cuda_settle(s->stream, bringing);
+    atomic_store(&s->in_use, false);
+    put_kernels(s);
+    return true;
+}
+
+/* Until the piece that was in the slot has been read; or never will be, where the device has failed. */
 static void wait_for_slot(staging *s, const slot *mine, uint64_t piece)
 {
-    while (atomic_load(&mine->put) <= piece) sched_yield();
-    dcsr_i_cuda_event_settle(mine->copied, dcsr_i_cuda_device_of(s->stream), bringing);
+    for (int looks = 0; !is_told(mine, piece); looks++) {
+        if (looks >= LOOKS && ask_driver(s, mine, piece)) return;
+        sched_yield();
+    }
 }
 
 /* What one thread does; returns what was found in the entries. */
@@ -111,7 +148,7 @@ static unsigned stage_pieces(staging *s)
         slot *mine = &s->slots[p % s->slot_count];
         if (p >= s->slot_count) wait_for_slot(s, mine, p - s->slot_count);
         mine->piece = p;
-        found |= dcsr_i_entries_pack_slice((uint64_t *)mine->memory, values_in(s, mine), &s->operation->batch,
+        found |= dcsr_i_entries_pack_slice(keys_in(mine), values_in(s, mine), &s->operation->batch,
                                            s->entries, first_of(s, p), end_of(s, p));
         hand_over(s, mine);
     }
@@ -138,19 +175,21 @@ static dcsr_status make_slots(staging *s)
         slot *made = &s->slots[i];
         made->memory = dcsr_i_alloc(context, DCSR_I_PINNED, 1, slot_bytes(s));
         if (!made->memory) return DCSR_ERROR_OUT_OF_MEMORY;
-        if (s->slot_count == s->pieces) continue;
-        DCSR_TRY(dcsr_i_cuda_event_create(&made->copied, dcsr_i_cuda_device_of(s->stream)));
+        *told_in(made) = 0;
     }
+    if (s->slot_count == s->pieces) return DCSR_OK;
+    s->arrived = dcsr_i_cuda_alloc(s->stream, DCSR_I_SCRATCH, 1, sizeof *s->arrived);
+    if (!s->arrived) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_fill(s->stream, s->arrived, 0, sizeof *s->arrived);
     return DCSR_OK;
 }
 
 static void drop_slots(staging *s)
 {
     dcsr_context *context = s->operation->context;
-    for (uint64_t i = 0; s->slots && i < s->slot_count; i++) {
-        dcsr_i_cuda_event_destroy(s->slots[i].copied, dcsr_i_cuda_device_of(s->stream));
+    dcsr_i_cuda_free(s->stream, DCSR_I_SCRATCH, s->arrived, 1, sizeof *s->arrived);
+    for (uint64_t i = 0; s->slots && i < s->slot_count; i++)
         dcsr_i_free(context, DCSR_I_PINNED, s->slots[i].memory, 1, slot_bytes(s));
-    }
     dcsr_i_free(context, DCSR_I_SCRATCH, s->slots, s->slot_count, sizeof *s->slots);
 }
 
@@ -165,7 +204,6 @@ static dcsr_status bring(staging *s, unsigned *found)
 /* Waits until all is there, and gives back what was taken for it. */
 static dcsr_status finish(staging *s)
 {
-    if (s->values) dcsr_i_cuda_widen_arrival(s->stream, s->operation, s->values);
     dcsr_status status = dcsr_i_cuda_wait(s->stream, bringing);
     drop_slots(s);
     return status;
@@ -176,11 +214,10 @@ static dcsr_status finish(staging *s)
 static dcsr_status stage(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation, const dcsr_i_entries *e,
                          int threads)
 {
-    void *values;
-    DCSR_TRY(dcsr_i_cuda_take_arrival(stream, operation, &values));
+    DCSR_TRY(dcsr_i_cuda_take_arrival(stream, operation));
     const size_t size = operation->batch.value_size;
-    const uint64_t piece = dcsr_i_entries_slice(e->n, threads), pieces = (e->n + piece - 1) / piece,
-                   slots = SLOTS * (uint64_t)threads;
+    const uint64_t piece = dcsr_i_entries_slice(e->n, threads, sizeof(uint64_t) + size),
+                   pieces = (e->n + piece - 1) / piece, slots = SLOTS * (uint64_t)threads;
     staging s = {.stream = stream,
                  .operation = operation,
                  .entries = e,
@@ -188,9 +225,7 @@ static dcsr_status stage(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation
                  .pieces = pieces,
                  .threads = threads,
                  .slot_count = slots < pieces ? slots : pieces,
-                 .size = size,
-                 .keys = operation->batch.arrival.keys,
-                 .values = values};
+                 .size = size};
     unsigned found = 0;
     dcsr_status status = bring(&s, &found), finished = finish(&s);
     if (status == DCSR_OK) status = finished;
