@@ -183,6 +183,23 @@ static void compete(bench *b, dcsr_type type, const bench_csr *graph, const benc
     if (c.peer) peer_graph_destroy(c.peer);
 }
 
+/* What the machine does by itself: what a thread that only reads the clock does not see of it. */
+static void note_pauses(bench *b)
+{
+    const double seconds = b->quick ? 0.1 : 3, begin = bench_now();
+    double before = begin, longest = 0;
+    int many = 0;
+    for (double now; before < begin + seconds; before = now) {
+        now = bench_now();
+        longest = fmax(longest, now - before);
+        many += now - before > 20e-6;
+    }
+    bench_note(
+        b,
+        "a thread that only reads the clock for %g s is stopped %d times for over 20 us, at most for %.0f us",
+        seconds, many, 1e6 * longest);
+}
+
 int main(int argc, char **argv)
 {
     bench b;
@@ -206,6 +223,7 @@ int main(int argc, char **argv)
         for (int held = 0; held <= b.gpu; held++) compete(&b, types[t], &graph, &edges, &there, held);
         if (b.gpu) bench_entries_free_on_gpu(&there);
     }
+    note_pauses(&b);
     bench_entries_free(&edges);
     bench_entries_free(&pool);
     bench_csr_free(&graph);

@@ -7,7 +7,7 @@
 # BUILD/sanitizer/TOOL.SUITE.log. The last line is "N passed, N failed", counting such pairs.
 #
 #   SUITES="matrix view"     other suites
-#   TEST_JOBS=N              how many run at the same time; as many as there are cores, 8 at most
+#   TEST_JOBS=N              how many run at the same time; as many as there are cores, 8 at most; of initcheck one
 #   SANITIZE_SECONDS=900     after which a suite counts as failed
 set -uo pipefail
 
@@ -38,10 +38,7 @@ run_suite() { # run_suite TOOL SUITE NUMBER
     local options=(--tool "$1" --target-processes all --error-exitcode 99 --print-limit 20)
     options+=(--port $((49152 + 16 * ($3 % 512))))
     if [ "$1" = memcheck ]; then options+=(--leak-check full); fi
-    # With launches from several threads at a time initcheck reports reads of what has been written.
-    local blocking=0
-    if [ "$1" = initcheck ]; then blocking=1; fi
-    env CUDA_LAUNCH_BLOCKING=$blocking DCSR_DEVICE=cuda DCSR_TEST_SMALL=2 DCSR_PROGRAM="$build/dcsr" \
+    env DCSR_DEVICE=cuda DCSR_TEST_SMALL=2 DCSR_PROGRAM="$build/dcsr" \
         timeout -k 10 "${SANITIZE_SECONDS:-900}" \
         "$sanitizer" "${options[@]}" "$build/tests/test_all_forked" "$2::"
 }
@@ -73,8 +70,11 @@ sanitizer=$(find_sanitizer) || {
 mkdir -p "$logs"
 number=0
 for tool; do
+    # Beside other processes initcheck reports reads of what has been written (tools/initcheck.cu).
+    most=$jobs
+    if [ "$tool" = initcheck ]; then wait && most=1; fi
     for suite in "${suites[@]}"; do
-        while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+        while [ "$(jobs -rp | wc -l)" -ge "$most" ]; do wait -n; done
         number=$((number + 1))
         # What it prints is shown when it has ended, in one piece.
         (check_suite "$tool" "$suite" $number >"$results/text.$number"; cat "$results/text.$number") &
