@@ -96,7 +96,8 @@ uint64_t dcsr_i_entries_slice(uint64_t n, int threads, size_t bytes)
 {
     /* Two for each thread, so that a device reads the first while the second is packed; multiples of 64, so that values
      * of any size stay aligned. */
-    const uint64_t share = (n / (2 * (uint64_t)threads) + 64) / 64 * 64, most = MOST_SLICE_BYTES / bytes / 64 * 64;
+    const uint64_t share = (n / (2 * (uint64_t)threads) + 64) / 64 * 64,
+                   most = MOST_SLICE_BYTES / bytes / 64 * 64;
     return share < LEAST_SLICE ? LEAST_SLICE : share > most ? most : share;
 }
 
