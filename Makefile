@@ -100,7 +100,7 @@ SIMT_ASAN_SUITES := $(filter %_device test_mapping test_prim test_insert_growth 
                       test_held test_model test_multi_products test_multi_traverse test_simt,$(SIMT_SUITES))
 SIMT_TSAN_SUITES := $(filter test_device test_mapping test_prim test_insert_device \
                       test_merge_device test_memory_device test_peers_device test_spmv_pieces_device \
-                      test_stage_device test_vector_moves_device test_threads test_ticket \
+                      test_stage_device test_vector_moves_device test_all_gather_device test_threads test_ticket \
                       test_held test_view test_model test_multi_products test_multi_traverse test_simt,$(SIMT_SUITES))
 
 # As many jobs as tools/jobs.sh says. A -j on the command line wins over this (make sees to that itself), and so does

@@ -9,6 +9,7 @@
 #include "multi/devices.h"
 #include "dcsr/base/runtime.h"
 #include "dcsr/base/threads.h"
+#include "dcsr/device/all_gather_cuda.h"
 #include "multi/device_text.h"
 #include "multi/fetch_cuda.h"
 #include <omp.h>
@@ -37,8 +38,9 @@ struct dcsr_multi {
     uint64_t count, started; /* devices; those whose threads run */
     dcsr_device device;
     dcsr_context *home;
-    pthread_mutex_t turn; /* of who has a round run */
-    pthread_mutex_t lock; /* for what follows */
+    dcsr_i_cuda_group *group; /* of GPUs, for gathering; NULL: none */
+    pthread_mutex_t turn;     /* of who has a round run */
+    pthread_mutex_t lock;     /* for what follows */
     pthread_cond_t begun, done, met;
     _Atomic uint64_t round, ended; /* rounds begun, and those that have ended */
     uint64_t running;              /* threads that are still in the last */
@@ -174,13 +176,29 @@ dcsr_status dcsr_multi_run(dcsr_multi *devices, dcsr_multi_task *task, void *use
 
 /* ---- Creating and destroying ---- */
 
-/* GPUs copy from each other without the host where they can. */
-static void open_to_peers(const dcsr_multi *devices)
+/* GPUs copy from each other without the host where they can, and gather. */
+static dcsr_status open_group(dcsr_multi *devices)
 {
-    static void (*const open)(dcsr_context *const *, uint64_t) = DCSR_I_IN_CUDA(dcsr_i_cuda_open_to_peers);
+    static void (*const to_peers)(dcsr_context *const *, uint64_t) =
+        DCSR_I_IN_CUDA(dcsr_i_cuda_open_to_peers);
+    static dcsr_status (*const open)(dcsr_i_cuda_group **, dcsr_i_cuda_device *const *, uint64_t) =
+        DCSR_I_IN_CUDA(dcsr_i_cuda_group_open);
     dcsr_context *contexts[DCSR_MAX_DEVICES];
-    for (uint64_t k = 0; k < devices->count; k++) contexts[k] = devices->worker[k].context;
-    if (open && devices->device == DCSR_DEVICE_CUDA) open(contexts, devices->count);
+    dcsr_i_cuda_device *gpus[DCSR_MAX_DEVICES];
+    if (!open || devices->device != DCSR_DEVICE_CUDA) return DCSR_OK;
+    for (uint64_t k = 0; k < devices->count; k++) {
+        contexts[k] = devices->worker[k].context;
+        gpus[k] = contexts[k]->cuda;
+    }
+    to_peers(contexts, devices->count);
+    return open(&devices->group, gpus, devices->count);
+}
+
+static void close_group(dcsr_multi *devices)
+{
+    static void (*const close)(dcsr_i_cuda_group *) = DCSR_I_IN_CUDA(dcsr_i_cuda_group_close);
+    if (close) close(devices->group);
+    devices->group = NULL;
 }
 
 static dcsr_status create_contexts(dcsr_multi *devices, const dcsr_i_named_devices *named,
@@ -215,8 +233,7 @@ static dcsr_status create_contexts(dcsr_multi *devices, const dcsr_i_named_devic
             snprintf(one->name, sizeof one->name, "device %d (cpu)", (int)k);
     }
     devices->device = first.device;
-    open_to_peers(devices);
-    return DCSR_OK;
+    return open_group(devices);
 }
 
 static dcsr_status start_threads(dcsr_multi *devices, const dcsr_i_named_devices *named)
@@ -286,6 +303,7 @@ void dcsr_multi_destroy(dcsr_multi *devices)
     pthread_mutex_unlock(&devices->lock);
     pthread_mutex_unlock(&devices->turn);
     for (uint64_t k = 0; k < devices->started; k++) pthread_join(devices->worker[k].thread, NULL);
+    close_group(devices);
     for (uint64_t k = 0; k < devices->count; k++) dcsr_context_destroy(devices->worker[k].context);
     dcsr_i_multi_release(devices);
 }
@@ -368,8 +386,10 @@ dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info)
     if (!info)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_multi_get_info: info is NULL; give it a place");
     memset(info, 0, sizeof *info);
+    static int (*const nccl)(const dcsr_i_cuda_group *) = DCSR_I_IN_CUDA(dcsr_i_cuda_group_nccl);
     info->devices = devices->count;
     info->device = devices->device;
+    info->nccl = nccl ? nccl(devices->group) : 0;
     for (uint64_t k = 0; k < devices->count; k++) {
         info->context[k] = devices->worker[k].context;
         info->node[k] = devices->worker[k].node;

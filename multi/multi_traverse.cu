@@ -16,10 +16,11 @@ DCSR_CUDA_INLINE uint32_t within(uint32_t bits, uint64_t word, uint64_t begin, u
 }
 
 /* What is new in a word, which is visited then. */
-DCSR_CUDA_INLINE uint32_t take_new(const dcsr_i_cuda_part_search &s, uint64_t others, uint64_t word)
+DCSR_CUDA_INLINE uint32_t take_new(const dcsr_i_cuda_part_search &s, uint64_t devices, uint64_t word)
 {
     uint32_t bits = s.own.fresh[word];
-    for (uint64_t k = 0; k < others; k++) bits |= s.incoming[k * s.own.words + word];
+    for (uint64_t k = 0; k < devices; k++)
+        if (k != s.place) bits |= s.incoming[k * s.own.words + word];
     bits &= ~s.own.visited[word];
     if (bits) s.own.visited[word] |= bits;
     s.other_fresh[word] = 0;
@@ -28,7 +29,7 @@ DCSR_CUDA_INLINE uint32_t take_new(const dcsr_i_cuda_part_search &s, uint64_t ot
 
 /* A warp takes 32 words of bits, as in traverse.cu: first a place in the queue for all of its vertices, then word after
  * word with a vertex a lane. */
-static __global__ void collect_part(dcsr_i_cuda_part_search s, uint64_t others, int32_t level)
+static __global__ void collect_part(dcsr_i_cuda_part_search s, uint64_t devices, int32_t level)
 {
     const unsigned lane = dcsr_i_cuda_lane(), before_me = (1u << lane) - 1;
     const uint64_t end = s.begin + s.own.rows.rows;
@@ -36,7 +37,7 @@ static __global__ void collect_part(dcsr_i_cuda_part_search s, uint64_t others, 
     for (uint64_t first = dcsr_i_cuda_first_warp() * 32; first < s.own.words;
          first += dcsr_i_cuda_warp_step() * 32) {
         const uint64_t mine = first + lane;
-        uint32_t bits = mine < s.own.words ? take_new(s, others, mine) : 0;
+        uint32_t bits = mine < s.own.words ? take_new(s, devices, mine) : 0;
         everywhere += (unsigned)__popc(bits);
         bits = within(bits, mine, s.begin, end);
         unsigned in_use = __ballot_sync(DCSR_CUDA_ALL_LANES, bits != 0);
@@ -64,8 +65,8 @@ static __global__ void collect_part(dcsr_i_cuda_part_search s, uint64_t others, 
 }
 
 void dcsr_i_cuda_part_collect(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_part_search *search,
-                              uint64_t others, int32_t level)
+                              uint64_t devices, int32_t level)
 {
     dcsr_i_cuda_fill(stream, search->found, 0, sizeof *search->found);
-    dcsr_i_cuda_launch(stream, collect_part, search->own.words, *search, others, level);
+    dcsr_i_cuda_launch(stream, collect_part, search->own.words, *search, devices, level);
 }

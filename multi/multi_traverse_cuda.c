@@ -1,12 +1,12 @@
 /* multi_traverse_cuda.c: breadth-first search on several GPUs: their memory, and how they take turns.
  *
- * A device that copies the bits of others does so between a meeting and the wait that ends the level. So at each
- * meeting nobody reads what another may free, or clear for the level after; and who fails says so at the next one,
- * which is the same for all. */
+ * A device gathers the bits of others between a meeting and the wait that ends the level. So at each meeting nobody
+ * reads what another may free, or clear for the level after; and who fails says so at the next one, which is the same
+ * for all. */
 #include "multi/multi_traverse_cuda.h"
 #include "dcsr/base/runtime.h"
 #include "dcsr/base/threads.h"
-#include "dcsr/vector/vector_cuda.h"
+#include "dcsr/device/all_gather_cuda.h"
 #include "dcsr/view/view_data.h"
 #include "multi/multi_operation.h"
 #include "ops/rows/row_reader.h"
@@ -17,12 +17,10 @@ static const char doing[] = "multi_traverse";
 /* What copying levels to the host takes at a time, so that it cannot fail for lack of memory at the end. */
 enum { LANDING = 16 << 20 };
 
-/* What one device has. The others read `bits`, of which levels use one after the other, behind the event. */
+/* What one device has. The others read `bits`, of which levels use one after the other. */
 typedef struct member {
     dcsr_i_cuda_stream *stream;
-    dcsr_i_cuda_device *device;
     uint32_t *bits[2];
-    void *written[2];
     dcsr_traverse_result result;
 } member;
 
@@ -56,7 +54,7 @@ static dcsr_status take_memory(side *s)
     const uint64_t n = own->rows.rows, words = own->words;
     s->bytes = sizeof *s->share.found + (n + 1) * sizeof *own->offsets + n * sizeof *own->where +
                n * (sizeof *own->level + sizeof *own->queue[0]) +
-               (3 + s->share.others) * words * sizeof *own->visited;
+               (3 + s->all->A->rows->parts) * words * sizeof *own->visited;
     s->block = dcsr_i_cuda_alloc(s->mine->stream, DCSR_I_SCRATCH, s->bytes, 1);
     if (!s->block) return DCSR_ERROR_OUT_OF_MEMORY;
     s->share.found = (dcsr_i_cuda_part_found *)s->block;
@@ -75,14 +73,12 @@ static dcsr_status open_side(side *s)
 {
     member *mine = s->mine;
     dcsr_context *context = dcsr_i_multi_context(s->all->A->devices, s->k);
-    mine->device = context->cuda;
     mine->stream = dcsr_i_stream_borrow(context);
     if (!mine->stream) return DCSR_ERROR_OUT_OF_MEMORY;
     DCSR_TRY(take_memory(s));
     const size_t landing = s->share.own.rows.rows * sizeof *s->all->level;
     if (!dcsr_i_cuda_landing(mine->stream, landing < LANDING ? landing : (size_t)LANDING))
         return dcsr_i_cuda_wait(mine->stream, doing);
-    for (int i = 0; i < 2; i++) DCSR_TRY(dcsr_i_cuda_mark_create(mine->stream, &mine->written[i]));
     return DCSR_OK;
 }
 
@@ -91,18 +87,17 @@ static void close_side(side *s)
     member *mine = s->mine;
     if (!mine->stream) return;
     dcsr_i_cuda_settle(mine->stream, doing);
-    for (int i = 0; i < 2; i++) dcsr_i_cuda_event_destroy(mine->written[i], mine->device);
     if (s->block) dcsr_i_cuda_free(mine->stream, DCSR_I_SCRATCH, s->block, s->bytes, 1);
     dcsr_i_stream_return(dcsr_i_multi_context(s->all->A->devices, s->k), mine->stream);
 }
 
 /* ---- Levels ---- */
 
-/* Makes what the devices have found, so many of the others, the frontier; all know then whether there is one. */
-static dcsr_status collect(side *s, uint64_t others, int32_t depth)
+/* Makes what this device and so many, with it, have found the frontier; all know then whether there is one. */
+static dcsr_status collect(side *s, uint64_t devices, int32_t depth)
 {
     dcsr_traverse_result *result = &s->mine->result;
-    dcsr_i_cuda_part_collect(s->mine->stream, &s->share, others, depth);
+    dcsr_i_cuda_part_collect(s->mine->stream, &s->share, devices, depth);
     DCSR_TRY(dcsr_i_cuda_read_back(s->mine->stream, &s->found, s->share.found, sizeof s->found, doing));
     result->reached += s->found.vertices;
     result->edges += s->found.edges;
@@ -138,23 +133,18 @@ static dcsr_status walk(side *s, int which)
     if (s->found.vertices)
         DCSR_TRY(
             dcsr_i_cuda_traversal_expand(s->mine->stream, &rows, s->found.edges, own->visited, own->fresh));
-    dcsr_i_cuda_mark_record(s->mine->stream, s->mine->written[which]);
+    dcsr_i_cuda_offer(s->mine->stream, which, s->mine->bits[which]);
     return s->all->timed ? dcsr_i_cuda_wait(s->mine->stream, doing) : DCSR_OK;
 }
 
-static void copy_bits(side *s, int which)
+/* What any device has found is the next frontier. */
+static dcsr_status gather_level(side *s, int32_t depth)
 {
-    const uint64_t words = s->share.own.words;
-    uint32_t *to = s->share.incoming;
-    for (uint64_t j = 0; j <= s->share.others; j++) {
-        const member *other = &s->all->member[j];
-        if (j == s->k) continue;
-        dcsr_i_cuda_mark_wait(s->mine->stream, other->written[which]);
-        dcsr_i_cuda_copy_peer(s->mine->stream, to, s->mine->device, other->bits[which], other->device,
-                              words * sizeof *to);
-        to += words;
-    }
-    s->all->cost->bytes[s->k] += s->share.others * words * sizeof *to;
+    const uint64_t devices = s->all->A->rows->parts, bytes = s->share.own.words * sizeof *s->share.incoming;
+    dcsr_status status = dcsr_i_cuda_all_gather(s->mine->stream, depth & 1, s->share.incoming, bytes);
+    if (status == DCSR_OK) status = collect(s, devices, depth);
+    s->all->cost->bytes[s->k] += (devices - 1) * bytes;
+    return dcsr_i_cuda_all_gathered(s->mine->stream, status);
 }
 
 /* The last meeting, of those that have found nothing new, is for memory that is still read. */
@@ -168,8 +158,7 @@ static dcsr_status search_levels(side *s)
         const uint64_t began = dcsr_i_nanoseconds();
         DCSR_TRY(dcsr_multi_meet(devices, status));
         if (ends) return DCSR_OK;
-        copy_bits(s, depth & 1);
-        status = collect(s, s->share.others, depth);
+        status = gather_level(s, depth);
         s->all->cost->waited[s->k] += dcsr_i_nanoseconds() - began;
     }
 }
@@ -182,7 +171,7 @@ static dcsr_status search_part(void *user, uint64_t k)
     s.share.own.rows = dcsr_i_view_rows(A->part[k])->device;
     s.share.own.words = (dcsr_i_borders_end(A->cols) + 31) / 32;
     s.share.begin = A->rows->begin[k];
-    s.share.others = A->rows->parts - 1;
+    s.share.place = k;
     dcsr_status status = dcsr_multi_meet(A->devices, open_side(&s));
     if (status == DCSR_OK) status = search_levels(&s);
     if (status == DCSR_OK)

@@ -3,7 +3,7 @@
  *      device 0                          device 1
  *      walk its rows of the frontier     walk its rows of the frontier        bits of what they lead to: fresh
  *      ------------------- meet: all have put that on their streams -------------------
- *      copy the others' bits             copy the others' bits                n / 8 bytes each
+ *      gather the others' bits           gather the others' bits              n / 8 bytes each
  *      what is new anywhere is visited; of its own rows it is the next frontier, with its level
  *
  * Each has bits of all vertices, and so knows by itself what is visited and how much is new: a level has one meeting,
@@ -31,14 +31,14 @@ typedef struct dcsr_i_cuda_part_search {
         own;        /* of its rows: where, level, queue[0], offsets; visited and fresh are of all vertices */
     uint64_t begin; /* its first vertex */
     uint32_t *other_fresh; /* cleared for the level after */
-    uint32_t *incoming;    /* `words` words of each of the others */
-    uint64_t others;
+    uint32_t *incoming;    /* `words` words of each device, in order; its own are `fresh` */
+    uint64_t place;        /* of this device among them */
     dcsr_i_cuda_part_found *found;
 } dcsr_i_cuda_part_search;
 
-/* multi_traverse.cu: what is fresh on any device, `others` of which are looked at, and not visited gets its level. */
+/* multi_traverse.cu: what is fresh here or on another of so many devices, and not visited, gets its level. */
 void dcsr_i_cuda_part_collect(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_part_search *search,
-                              uint64_t others, int32_t level);
+                              uint64_t devices, int32_t level);
 
 /* multi_traverse_cuda.c: dcsr_multi_traverse() on GPUs, with arguments that have been checked. */
 struct dcsr_i_multi_cost;

@@ -8,6 +8,8 @@
 #include <atomic>
 #include <pthread.h>
 
+struct dcsr_i_cuda_group; /* all_gather.cu */
+
 struct dcsr_i_cuda_device {
     dcsr_context *context;
     dcsr_i_cuda_properties properties;
@@ -17,6 +19,8 @@ struct dcsr_i_cuda_device {
     size_t granularity;
     dcsr_i_cuda_device *next; /* in the list of those that are open */
 
+    dcsr_i_cuda_group *group;     /* with which it gathers; NULL: none */
+    uint64_t place;               /* in that */
     std::atomic<uint64_t> guests; /* the numbers of other devices that may touch its pool, a bit each */
     std::atomic<int> failure;     /* the first error that nothing recovers from (a cudaError_t) */
     pthread_mutex_t lock;         /* for what was being done then: */

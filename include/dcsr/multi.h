@@ -67,6 +67,9 @@ typedef struct dcsr_multi_info {
     /* Bit j of peers[k]: device k can touch the memory of device j itself, as shares of the processor can, and GPUs
      * with peer access; else what it needs of it goes by way of the host. */
     uint64_t peers[DCSR_MAX_DEVICES];
+    /* The version of NCCL, as 22807 for 2.28.7, by which GPUs gather what is large: where DCSR_NCCL names its file
+     * ("libnccl.so.2") when devices are first opened. 0: they copy from each other. */
+    int nccl;
 } dcsr_multi_info;
 DCSR_API dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info);
 

@@ -1,7 +1,7 @@
 /* multi_components_cuda.c: weakly connected components on several GPUs.
  *
  * Each device has a parent for every vertex, and links the edges of its own rows, as one device does (Afforest). Then
- * devices copy each other's forests and join them into their own, after which all have the same trees:
+ * devices gather each other's forests and join them into their own, after which all have the same trees:
  *
  *      two edges of each vertex | join forests | edges of those that most are not with | join forests
  *
@@ -13,6 +13,7 @@
 #include "algos/graph/cuda/graph_stages.h"
 #include "algos/multi/cuda/multi_cuda.h"
 #include "dcsr/base/runtime.h"
+#include "dcsr/device/all_gather_cuda.h"
 #include "dcsr/store/rowtable.h"
 
 /* What copying names to the host takes at a time, so that it cannot fail for lack of memory at the end, when others may
@@ -21,7 +22,7 @@ enum { ROUNDS = 2, LANDING = 16 << 20 };
 
 static const char doing[] = "dcsr_multi_components";
 
-/* What one device has. The others copy its parents between two meetings, and it leaves them alone meanwhile. */
+/* What one device has. The others gather its parents between two meetings, and it leaves them alone meanwhile. */
 typedef struct member {
     dcsr_context *context;
     dcsr_i_cuda_stream *stream;
@@ -67,7 +68,7 @@ static dcsr_status open_member(finding *f, uint64_t k)
     const dcsr_i_cuda_rows rows = dcsr_i_view_rows(part)->device;
     m->edges = (dcsr_i_cuda_walk){rows, NULL, rows.rows, rows.offsets};
     const bool taken = (m->parent = take(m, f->n, sizeof *m->parent)) &&
-                       (m->incoming = take(m, (f->info.parts - 1) * f->n, sizeof *m->incoming)) &&
+                       (m->incoming = take(m, f->info.parts * f->n, sizeof *m->incoming)) &&
                        (m->frequent = take(m, 1, sizeof *m->frequent)) &&
                        (m->size = take(m, measured(f, k), sizeof *m->size)) &&
                        (m->sizes = take(m, 1, sizeof *m->sizes)) &&
@@ -95,7 +96,7 @@ static void close_member(const finding *f, uint64_t k)
     give(m, m->sizes, 1, sizeof *m->sizes);
     give(m, m->size, measured(f, k), sizeof *m->size);
     give(m, m->frequent, 1, sizeof *m->frequent);
-    give(m, m->incoming, (f->info.parts - 1) * f->n, sizeof *m->incoming);
+    give(m, m->incoming, f->info.parts * f->n, sizeof *m->incoming);
     give(m, m->parent, f->n, sizeof *m->parent);
     dcsr_i_cuda_settle(m->stream, doing);
     dcsr_i_stream_return(m->context, m->stream);
@@ -103,24 +104,26 @@ static void close_member(const finding *f, uint64_t k)
 
 /* ---- Steps ---- */
 
-/* Begins with the next device, so that all links are in use. */
-static dcsr_status join_forests(finding *f, uint64_t k)
+/* Whoever has gathered meets the others, so that all leave their parents alone as long. */
+static dcsr_status gather_forests(finding *f, uint64_t k, int which)
 {
-    const uint64_t parts = f->info.parts, n = f->n;
     const member *m = &f->member[k];
-    const dcsr_i_cuda_device *device = dcsr_i_cuda_device_of(m->stream);
+    dcsr_i_cuda_offer(m->stream, which, m->parent);
     dcsr_status status = dcsr_multi_meet(f->info.devices, dcsr_i_cuda_wait(m->stream, doing));
     if (status) return status;
-    for (uint64_t i = 1; i < parts; i++) {
-        const member *from = &f->member[(k + i) % parts];
-        dcsr_i_cuda_copy_peer(m->stream, m->incoming + (i - 1) * n, device, from->parent,
-                              dcsr_i_cuda_device_of(from->stream), n * sizeof *m->parent);
-    }
-    status = dcsr_multi_meet(f->info.devices, dcsr_i_cuda_wait(m->stream, doing));
+    status = dcsr_i_cuda_all_gather(m->stream, which, m->incoming, f->n * sizeof *m->parent);
+    if (!status) status = dcsr_i_cuda_wait(m->stream, doing);
+    return dcsr_multi_meet(f->info.devices, dcsr_i_cuda_all_gathered(m->stream, status));
+}
+
+static dcsr_status join_forests(finding *f, uint64_t k, int which)
+{
+    const member *m = &f->member[k];
+    const dcsr_status status = gather_forests(f, k, which);
     if (status) return status;
-    for (uint64_t i = 0; i + 1 < parts; i++)
-        dcsr_i_graph_join_trees(m->stream, m->parent, m->incoming + i * n, n);
-    dcsr_i_graph_flatten(m->stream, m->parent, n);
+    for (uint64_t i = 0; i < f->info.parts; i++)
+        if (i != k) dcsr_i_graph_join_trees(m->stream, m->parent, m->incoming + i * f->n, f->n);
+    dcsr_i_graph_flatten(m->stream, m->parent, f->n);
     return DCSR_OK;
 }
 
@@ -143,13 +146,13 @@ static dcsr_status connect(finding *f, uint64_t k)
     dcsr_status status = begin(f, k);
     if (status) return dcsr_multi_meet(f->info.devices, status);
     if (f->symmetric) {
-        status = join_forests(f, k);
+        status = join_forests(f, k, 0);
         if (status) return status;
         dcsr_i_graph_sample(m->stream, m->parent, f->n, m->frequent);
     }
     dcsr_i_graph_link(m->stream, m->parent, &m->edges, f->info.border[k], f->symmetric ? m->frequent : NULL);
     dcsr_i_graph_flatten(m->stream, m->parent, f->n);
-    return join_forests(f, k);
+    return join_forests(f, k, 1);
 }
 
 /* All have the same trees: each gives the vertices of its rows, and the first counts. */

@@ -1,9 +1,7 @@
 /* cusparse_cuda.c: finding cuSPARSE. */
 #include "ops/spmv/portfolio/cuda/cusparse_cuda.h"
-#include <dlfcn.h>
+#include "dcsr/base/late_library.h"
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdlib.h>
 
 static struct {
     pthread_once_t once;
@@ -13,10 +11,7 @@ static struct {
 } found = {.once = PTHREAD_ONCE_INIT};
 
 /* Where each function goes; the last may be missing. */
-static const struct {
-    const char *name;
-    size_t at;
-} functions[] = {
+static const dcsr_i_late_function functions[] = {
     {"cusparseCreate", offsetof(dcsr_i_cusparse, create)},
     {"cusparseDestroy", offsetof(dcsr_i_cusparse, destroy)},
     {"cusparseSetStream", offsetof(dcsr_i_cusparse, set_stream)},
@@ -31,28 +26,16 @@ static const struct {
     {"cusparseSpMV", offsetof(dcsr_i_cusparse, multiply)},
     {"cusparseSpMV_preprocess", offsetof(dcsr_i_cusparse, preprocess)},
 };
-enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 static void look(void)
 {
 #ifdef DCSR_SIMT
     return; /* it knows nothing of the emulator's memory */
 #endif
-    const char *chosen = getenv("DCSR_CUSPARSE");
-    const char *const names[] = {chosen, "libcusparse.so.13", "libcusparse.so.12", "libcusparse.so.11",
-                                 "libcusparse.so"};
-    void *library = NULL;
-    /* A file that was named is the only one. */
-    for (int i = !chosen; !library && i < (chosen ? 1 : (int)(sizeof names / sizeof *names)); i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (!library) return;
-    found.there = true;
-    for (int i = 0; i < FUNCTIONS; i++) {
-        /* ISO C does not convert what dlsym() gives; POSIX says that this works. */
-        void **to = (void **)((char *)&found.functions + functions[i].at);
-        *to = dlsym(library, functions[i].name);
-        if (!*to && i < FUNCTIONS - 1) found.there = false;
-    }
+    static const char *const names[] = {"libcusparse.so.13", "libcusparse.so.12", "libcusparse.so.11",
+                                        "libcusparse.so", NULL};
+    found.there = dcsr_i_late_library(&found.functions, functions, sizeof functions / sizeof *functions, 1,
+                                      "DCSR_CUSPARSE", names);
 }
 
 const dcsr_i_cusparse *dcsr_i_cusparse_find(void)

@@ -1,0 +1,313 @@
+/* test_all_gather_device.c: what devices bring together, by copies and by NCCL: on a stand-in for it, a library of the
+ * same functions that copies, and, on GPUs that have it, by NCCL itself. */
+#include "dcsr/base/runtime.h"
+#include "dcsr/device/nccl_cuda.h"
+#include "tests/support/support_multi.h"
+#include <dcsr/generate.h>
+#include <dcsr/graph.h>
+#include <dcsr/mxv.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+TestSuite(all_gather, .init = set_devices, .timeout = 120);
+
+/* Of CUDA's runtime. */
+int cudaGetDevice(int *device);
+int cudaSetDevice(int device);
+int cudaEventCreateWithFlags(void **event, unsigned flags);
+int cudaEventDestroy(void *event);
+int cudaEventRecord(void *event, void *stream);
+int cudaStreamWaitEvent(void *stream, void *event, unsigned flags);
+int cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
+                        void *stream);
+
+/* ---- The stand-in ---- */
+
+enum { MOST = 8 };
+typedef struct communicator {
+    int place, device;
+    void *written;
+    const void *from;
+} communicator;
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int count, arrived, meeting; /* devices; those that are in the next meeting; meetings that have ended */
+    bool aborted;
+    communicator *all[MOST];
+    int objects; /* that exist */
+    int calls, fails_at;
+    bool refuses;
+} nccl = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static int get_version(int *version)
+{
+    *version = 23456;
+    return 0;
+}
+
+static int create_all(void **made, int count, const int *devices)
+{
+    if (nccl.refuses) return 5;
+    int before;
+    cudaGetDevice(&before);
+    nccl.count = count;
+    nccl.objects = count;
+    nccl.aborted = false;
+    nccl.arrived = 0;
+    for (int k = 0; k < count; k++) {
+        communicator *one = test_allocate(1, sizeof *one);
+        *one = (communicator){.place = k, .device = devices[k]};
+        cudaSetDevice(devices[k]);
+        cr_assert_eq(cudaEventCreateWithFlags(&one->written, 2), 0);
+        made[k] = nccl.all[k] = one;
+    }
+    cudaSetDevice(before);
+    return 0;
+}
+
+static int destroy(void *object)
+{
+    communicator *one = object;
+    cudaEventDestroy(one->written);
+    free(one);
+    pthread_mutex_lock(&nccl.lock);
+    nccl.objects--;
+    pthread_mutex_unlock(&nccl.lock);
+    return 0;
+}
+
+static int abort_all(void *object)
+{
+    pthread_mutex_lock(&nccl.lock);
+    nccl.aborted = true;
+    pthread_cond_broadcast(&nccl.changed);
+    pthread_mutex_unlock(&nccl.lock);
+    return destroy(object);
+}
+
+/* Whether all have come. */
+static bool meet(void)
+{
+    pthread_mutex_lock(&nccl.lock);
+    const int meeting = nccl.meeting;
+    if (++nccl.arrived == nccl.count) {
+        nccl.arrived = 0;
+        nccl.meeting++;
+        pthread_cond_broadcast(&nccl.changed);
+    }
+    while (nccl.meeting == meeting && !nccl.aborted) pthread_cond_wait(&nccl.changed, &nccl.lock);
+    const bool met = nccl.meeting != meeting;
+    pthread_mutex_unlock(&nccl.lock);
+    return met;
+}
+
+/* Waits for the calls of all devices, where NCCL's kernels would. */
+static int all_gather(const void *from, void *to, size_t bytes, int type, void *object, void *stream)
+{
+    communicator *one = object;
+    cr_assert_eq(type, 1);
+    pthread_mutex_lock(&nccl.lock);
+    const bool fails = ++nccl.calls == nccl.fails_at;
+    pthread_mutex_unlock(&nccl.lock);
+    if (fails) return 7;
+    one->from = from;
+    cudaEventRecord(one->written, stream);
+    if (!meet()) return 8;
+    int error = 0;
+    for (int k = 0; k < nccl.count && !error; k++) {
+        const communicator *other = nccl.all[k];
+        error = cudaStreamWaitEvent(stream, other->written, 0);
+        if (!error)
+            error = cudaMemcpyPeerAsync((char *)to + (size_t)k * bytes, one->device, other->from,
+                                        other->device, bytes, stream);
+    }
+    return meet() ? error : 8;
+}
+
+static const dcsr_i_nccl stand_in = {get_version, create_all, destroy, abort_all, all_gather};
+
+/* ---- What is compared ---- */
+
+/* A graph on the cpu and on all devices, each edge both ways. */
+typedef struct both {
+    dcsr_context *context;
+    dcsr_matrix *matrix;
+    dcsr_view *view;
+    dcsr_multi *devices;
+    dcsr_multi_matrix *parts;
+    dcsr_multi_view *multi;
+    uint64_t n;
+    int32_t *level;
+    uint32_t *component;
+} both;
+
+static const uint64_t source = 1;
+
+static both open_both(uint64_t n, size_t edges)
+{
+    both g = {.n = n,
+              .level = test_allocate(n, sizeof *g.level),
+              .component = test_allocate(n, sizeof *g.component)};
+    test_random random = {31};
+    TEST_OK(
+        dcsr_context_create(&g.context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 2}));
+    g.matrix = test_matrix(g.context, DCSR_PATTERN, n, n, DCSR_POLICY_LAST);
+    uint64_t *row = test_allocate(edges, sizeof *row), *col = test_allocate(edges, sizeof *col);
+    for (size_t i = 0; i < edges; i++) {
+        row[i] = test_random_below(&random, n);
+        col[i] = (row[i] + 1 + test_random_below(&random, 1 + n / 16)) % n;
+    }
+    TEST_OK(dcsr_matrix_insert(g.matrix, edges, row, col, NULL, NULL));
+    TEST_OK(dcsr_matrix_insert(g.matrix, edges, col, row, NULL, NULL));
+    TEST_OK(dcsr_matrix_wait(g.matrix));
+    free(row), free(col);
+    g.view = test_view(g.matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
+    g.devices = test_devices(MOST_DEVICES, 2);
+    TEST_OK(dcsr_multi_matrix_from_view(&g.parts, g.devices, g.view, NULL));
+    TEST_OK(dcsr_multi_view_create(&g.multi, g.parts, DCSR_LAYOUT_SEGMENTS, 0));
+    return g;
+}
+
+static void close_both(both *g)
+{
+    dcsr_multi_view_destroy(g->multi);
+    dcsr_multi_matrix_destroy(g->parts);
+    dcsr_multi_destroy(g->devices);
+    dcsr_view_destroy(g->view);
+    dcsr_matrix_destroy(g->matrix);
+    test_close(g->context);
+    free(g->level), free(g->component);
+}
+
+static dcsr_status search(both *g)
+{
+    return dcsr_multi_traverse(g->level, NULL, g->multi, 1, &source, NULL);
+}
+
+static dcsr_status connect(both *g)
+{
+    return dcsr_multi_components(g->component, NULL, g->multi, &(dcsr_graph_options){.symmetric = true});
+}
+
+static void compare(both *g)
+{
+    int32_t *level = test_allocate(g->n, sizeof *level);
+    uint32_t *component = test_allocate(g->n, sizeof *component);
+    memset(g->level, 0x55, g->n * sizeof *level), memset(g->component, 0x55, g->n * sizeof *component);
+    TEST_OK(dcsr_traverse(level, NULL, g->view, 1, &source));
+    TEST_OK(dcsr_components(component, NULL, g->view, &(dcsr_graph_options){.symmetric = true}));
+    TEST_OK(search(g));
+    TEST_OK(connect(g));
+    cr_assert(!memcmp(level, g->level, g->n * sizeof *level));
+    cr_assert(!memcmp(component, g->component, g->n * sizeof *component));
+    free(level), free(component);
+}
+
+static int nccl_of(const both *g)
+{
+    dcsr_multi_info info;
+    TEST_OK(dcsr_multi_get_info(g->devices, &info));
+    return info.nccl;
+}
+
+/* ---- The tests ---- */
+
+/* On the emulator parts of 64 bytes are large; on GPUs a megabyte, which forests of so many vertices have. */
+static void bring(bool by_nccl)
+{
+    const uint64_t sizes[] = {400, TEST_SIZE(6000, 2000, 700), test_on_emulator() ? 5 : 300000};
+    if (test_on_emulator() && by_nccl) dcsr_i_nccl_stand_in(&stand_in);
+    if (!test_on_emulator() && by_nccl) setenv("DCSR_NCCL", "libnccl.so.2", 1);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        nccl.calls = 0;
+        both g = open_both(sizes[i], 2 * sizes[i]);
+        const int version = nccl_of(&g);
+        if (test_on_emulator()) cr_assert_eq(version, by_nccl ? 23456 : 0);
+        if (!by_nccl) cr_assert_eq(version, 0);
+        if (by_nccl && !version) cr_skip_test("there is no NCCL, or one device");
+        compare(&g);
+        if (test_on_emulator())
+            cr_assert_eq(nccl.calls > 0, by_nccl && sizes[i] > 16, "%d calls", nccl.calls);
+        close_both(&g);
+        cr_assert_eq(nccl.objects, 0);
+    }
+}
+
+Test(all_gather, brings_the_same_by_copies)
+{
+    bring(false);
+}
+
+Test(all_gather, brings_the_same_by_nccl)
+{
+    bring(true);
+}
+
+Test(all_gather, copies_where_communicators_are_refused)
+{
+    NEEDS_EMULATOR();
+    dcsr_i_nccl_stand_in(&stand_in);
+    nccl.refuses = true;
+    both g = open_both(700, 1500);
+    compare(&g);
+    cr_assert_eq(nccl.calls, 0);
+    close_both(&g);
+}
+
+/* Of one device: it is told, nobody waits for it, and what comes later is copied. */
+static void fail_at(int call, dcsr_status (*task)(both *g))
+{
+    dcsr_i_nccl_stand_in(&stand_in);
+    nccl.calls = 0;
+    nccl.fails_at = call;
+    both g = open_both(700, 1500);
+    TEST_REFUSED(DCSR_ERROR_DEVICE, "NCCL cannot gather", task(&g));
+    cr_assert_eq(nccl.objects, 0);
+    const int calls = nccl.calls;
+    compare(&g);
+    cr_assert_eq(nccl.calls, calls);
+    close_both(&g);
+}
+
+Test(all_gather, calls_that_fail_are_told_and_later_ones_copy)
+{
+    NEEDS_EMULATOR();
+    for (int call = 1; call <= 6; call++) {
+        fail_at(call, search);
+        fail_at(call, connect);
+    }
+}
+
+#if TEST_EMULATOR
+static void lose(long operations, dcsr_status (*task)(both *g))
+{
+    NEEDS_EMULATOR();
+    if (TEST_THREAD_SANITIZER) cr_skip_test("devices are not lost under ThreadSanitizer");
+    dcsr_i_nccl_stand_in(&stand_in);
+    both g = open_both(700, 1500);
+    simt_fail_device_after(1, operations);
+    const dcsr_status status = task(&g);
+    simt_fail_device_after(1, -1);
+    cr_assert(status == DCSR_OK || status == DCSR_ERROR_DEVICE || status == DCSR_ERROR_OUT_OF_MEMORY, "%s",
+              dcsr_thread_error());
+    close_both(&g);
+}
+
+/* A process cannot use a device that is lost again, so each case has one of its own. */
+#define LOST(operations, task)                                             \
+    Test(all_gather, task##_with_a_device_that_is_lost_after_##operations) \
+    {                                                                      \
+        lose(operations, task);                                            \
+    }
+LOST(5, search)
+LOST(12, search)
+LOST(25, search)
+LOST(40, search)
+LOST(10, connect)
+LOST(20, connect)
+LOST(30, connect)
+#endif
