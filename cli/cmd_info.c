@@ -195,6 +195,13 @@ static void put_memory(cli_report *report, const dcsr_context_info *context)
     cli_put_bytes(report, "peak_bytes", "peak memory", context->peak_bytes);
 }
 
+static void put_nccl(cli_report *report, int version)
+{
+    if (version)
+        cli_put_line(report, "NCCL", "%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
+    cli_put_integer(report, "nccl", version);
+}
+
 static int show_devices(cli_state *cli)
 {
     parts p = {0};
@@ -204,6 +211,7 @@ static int show_devices(cli_state *cli)
     cli_put_text(&report, "version", "version", dcsr_version());
     cli_put_text(&report, "device", NULL, device_text(p.devices.device));
     cli_put_count(&report, "devices", "devices", p.devices.devices);
+    put_nccl(&report, p.devices.nccl);
     const int status = put_parts(&report, &p, false);
     return status ? cli_report_drop(&report, status) : cli_report_print(&report);
 }

@@ -145,6 +145,31 @@ Test(cli_several, products_are_those_of_one_device)
     }
 }
 
+Test(cli_several, products_of_matrices_are_those_of_one_device)
+{
+    static const char *const keys[] = {"rows", "cols", "nnz", "products", "checksum"};
+    program_write_file("wide.mtx",
+                       "%%MatrixMarket matrix coordinate integer general\n3 5 4\n1 1 2\n3 5 -7\n3 2 1\n"
+                       "3 1 1\n");
+    program_write_file("tall.mtx",
+                       "%%MatrixMarket matrix coordinate real general\n5 2 3\n1 1 0.5\n2 1 2\n5 2 4\n");
+    for (const choice *c = choices(); c->several; c++) {
+        const char *const factors[] = {"rmat:7,8", "wide.mtx tall.mtx", "poisson2d5:9"};
+        for (int m = 0; m < 3; m++) {
+            program_result one, several;
+            PROGRAM_JSON(one, "--json --device %s spgemm %s --repeat 2", c->one, factors[m]);
+            PROGRAM_JSON(several, "--json --device %s spgemm %s --repeat 2", c->several, factors[m]);
+            for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+                cr_assert_eq(program_number(&one, keys[k]), program_number(&several, keys[k]), "%s of %s",
+                             keys[k], factors[m]);
+            PROGRAM_INTEGER(&several, "devices", c->count);
+            program_free(&one);
+            program_free(&several);
+        }
+        PROGRAM_FAILS(1, "A is 3 x 5, B 3 x 5", "--device %s spgemm wide.mtx", c->several);
+    }
+}
+
 /* ---- Conjugate gradients ---- */
 
 Test(cli_several, conjugate_gradients_solve)
@@ -352,9 +377,9 @@ Test(cli_several, info_tells_where_gpus_are_no_peers)
 
 Test(cli_several, says_what_works_on_one_device_alone)
 {
-    static const char *const lines[] = {
-        "bc path:4",     "scc path:4",           "clustering path:4", "kcore path:4", "mis path:4",
-        "spgemm path:4", "convert path:4 x.mtx", "spy path:4 x.png",  "row path:4 0", "closure path:4"};
+    static const char *const lines[] = {"bc path:4",        "scc path:4",   "clustering path:4",
+                                        "kcore path:4",     "mis path:4",   "convert path:4 x.mtx",
+                                        "spy path:4 x.png", "row path:4 0", "closure path:4"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         PROGRAM_FAILS(2, "works on one device", "--device cpu:2 %s", lines[i]);
     PROGRAM_FAILS(2, "those that work on several are info, ", "--device cuda:0-1 bc path:4");
