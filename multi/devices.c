@@ -389,6 +389,7 @@ dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info)
     static int (*const nccl)(const dcsr_i_cuda_group *) = DCSR_I_IN_CUDA(dcsr_i_cuda_group_nccl);
     info->devices = devices->count;
     info->device = devices->device;
+    info->host = devices->home;
     info->nccl = nccl ? nccl(devices->group) : 0;
     for (uint64_t k = 0; k < devices->count; k++) {
         info->context[k] = devices->worker[k].context;

@@ -3,8 +3,8 @@
  * parent[v] <= v always, so that parents form trees, and the root of a finished one is the least vertex of its
  * component: whatever the order in which threads link, the result is the same. */
 #include "algos/graph/cuda/graph_cuda.h"
+#include "algos/graph/host.h"
 #include "algos/graph/random_order.h"
-#include <dcsr/graph.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -89,6 +89,27 @@ static dcsr_components_result measure(const tree *parent, uint32_t *size, uint64
     return found;
 }
 
+void dcsr_i_components(dcsr_i_edges *e, const dcsr_i_edges *in, bool symmetric, uint32_t *component,
+                       dcsr_components_result *result)
+{
+    const uint64_t n = e->vertices;
+    tree *parent = dcsr_i_edges_take(e, n, sizeof *parent);
+    uint32_t *size = result ? dcsr_i_edges_take(e, n, sizeof *size) : NULL;
+    if (e->status) return;
+    const int threads = dcsr_i_edges_threads(e, e->count + n);
+    for (uint64_t v = 0; v < n; v++) atomic_init(&parent[v], (uint32_t)v);
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        link_round(parent, e, round, threads);
+        flatten(parent, n, threads);
+    }
+    const uint32_t skip = n && symmetric ? most_frequent(parent, n) : UINT32_MAX;
+    link_rest(parent, e, ROUNDS, skip, threads);
+    if (in) link_rest(parent, in, 0, skip, threads);
+    flatten(parent, n, threads);
+    if (result) *result = measure(parent, size, n);
+    if (component) memcpy(component, (const void *)parent, n * sizeof *component);
+}
+
 dcsr_status dcsr_components(uint32_t *component, dcsr_components_result *result, dcsr_view *A,
                             const dcsr_graph_options *options)
 {
@@ -105,23 +126,7 @@ dcsr_status dcsr_components(uint32_t *component, dcsr_components_result *result,
                both = !symmetric && shape.layout == DCSR_LAYOUT_CSC;
     dcsr_i_edges_out(&out, A, "dcsr_components");
     if (!out.status && both) out.status = dcsr_i_edges_in(&in, A, "dcsr_components");
-    const uint64_t n = out.vertices;
-    tree *parent = dcsr_i_edges_take(&out, n, sizeof *parent);
-    uint32_t *size = result ? dcsr_i_edges_take(&out, n, sizeof *size) : NULL;
-    if (!out.status) {
-        const int threads = dcsr_i_edges_threads(&out, out.count + n);
-        for (uint64_t v = 0; v < n; v++) atomic_init(&parent[v], (uint32_t)v);
-        for (uint64_t round = 0; round < ROUNDS; round++) {
-            link_round(parent, &out, round, threads);
-            flatten(parent, n, threads);
-        }
-        const uint32_t skip = n && (symmetric || both) ? most_frequent(parent, n) : UINT32_MAX;
-        link_rest(parent, &out, ROUNDS, skip, threads);
-        if (both) link_rest(parent, &in, 0, skip, threads);
-        flatten(parent, n, threads);
-        if (result) *result = measure(parent, size, n);
-        if (component) memcpy(component, (const void *)parent, n * sizeof *component);
-    }
+    dcsr_i_components(&out, both ? &in : NULL, symmetric || both, component, result);
     if (both) dcsr_i_edges_close(&in);
     return dcsr_i_edges_close(&out);
 }

@@ -3,6 +3,8 @@
 #include "algos/graph/cuda/graph_cuda.h"
 #include <dcsr/ewise.h>
 #include <dcsr/transpose.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 void *dcsr_i_edges_take(dcsr_i_edges *e, uint64_t count, size_t size)
@@ -28,6 +30,14 @@ dcsr_status dcsr_i_edges_close(dcsr_i_edges *e)
     return e->status;
 }
 
+static dcsr_status check_square(dcsr_i_edges *e, uint64_t rows, uint64_t cols, const char *call)
+{
+    if (rows == cols) return DCSR_OK;
+    return e->status = dcsr_thread_fail(DCSR_ERROR_DIMENSION_MISMATCH,
+                                        "%s: the view has %llu rows and %llu columns; a graph is square",
+                                        call, (unsigned long long)rows, (unsigned long long)cols);
+}
+
 /* Fills in what is known without reading. */
 static dcsr_status open_view(dcsr_i_edges *e, dcsr_view *A, const char *call, bool on_device)
 {
@@ -35,12 +45,8 @@ static dcsr_status open_view(dcsr_i_edges *e, dcsr_view *A, const char *call, bo
     *e = (dcsr_i_edges){0};
     e->status = dcsr_view_get_shape(A, &shape);
     if (e->status) return e->status;
-    if (shape.rows != shape.cols)
-        return e->status =
-                   dcsr_thread_fail(DCSR_ERROR_DIMENSION_MISMATCH,
-                                    "%s: the view has %llu rows and %llu columns; a graph is square", call,
-                                    (unsigned long long)shape.rows, (unsigned long long)shape.cols);
-    e->context = shape.context;
+    if (check_square(e, shape.rows, shape.cols, call)) return e->status;
+    e->context = e->team = shape.context;
     e->vertices = shape.rows;
     e->count = shape.nnz;
     e->type = shape.type;
@@ -61,13 +67,23 @@ static dcsr_status lend_csr(dcsr_i_edges *e, dcsr_view *A)
     return DCSR_OK;
 }
 
+/* ---- Rows where they are ---- */
+
+/* The rows of a view are vertices from the first-th on. */
+typedef struct stretch {
+    dcsr_view *view;
+    uint64_t first, rows;
+} stretch;
+
 /* Copies rows that are in several pieces, of which only the length is known, to one place. */
-static void join_pieces(dcsr_i_edges *e, dcsr_view *A, const uint64_t *begin, uint32_t *vertex, char *values)
+static void join_pieces(dcsr_i_edges *e, const stretch *of, const uint64_t *begin, uint32_t *vertex,
+                        char *values)
 {
     const size_t size = dcsr_type_size(e->type);
     const int threads = dcsr_i_edges_threads(e, e->count);
 #pragma omp parallel for schedule(dynamic, 1024) num_threads(threads) if (threads > 1)
-    for (uint64_t v = 0; v < e->vertices; v++) {
+    for (uint64_t i = 0; i < of->rows; i++) {
+        const uint64_t v = of->first + i;
         dcsr_i_ends *row = &e->rows[v];
         if (row->vertex || !row->count) continue;
         dcsr_piece pieces[DCSR_MAX_SEGMENTS];
@@ -75,7 +91,7 @@ static void join_pieces(dcsr_i_edges *e, dcsr_view *A, const uint64_t *begin, ui
         uint64_t at = begin[v];
         row->vertex = vertex + at;
         row->values = values + at * size;
-        dcsr_view_get_pieces(A, v, pieces, &count);
+        dcsr_view_get_pieces(of->view, i, pieces, &count);
         for (int k = 0; k < count; k++) {
             memcpy(vertex + at, pieces[k].cols, pieces[k].length * sizeof *vertex);
             if (size) memcpy(values + at * size, pieces[k].values, pieces[k].length * size);
@@ -84,29 +100,37 @@ static void join_pieces(dcsr_i_edges *e, dcsr_view *A, const uint64_t *begin, ui
     }
 }
 
-static dcsr_status find_rows(dcsr_i_edges *e, dcsr_view *A)
+/* Returns how many edges are in rows of several pieces. */
+static uint64_t find_pieces(dcsr_i_edges *e, const stretch *of)
 {
+    const int threads = dcsr_i_edges_threads(e, e->vertices);
     uint64_t joined = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(+ : joined)
+    for (uint64_t i = 0; i < of->rows; i++) {
+        dcsr_piece pieces[DCSR_MAX_SEGMENTS];
+        dcsr_i_ends row = {0};
+        int count = 0;
+        dcsr_view_get_pieces(of->view, i, pieces, &count);
+        for (int k = 0; k < count; k++) row.count += pieces[k].length;
+        if (count == 1) row.vertex = pieces[0].cols, row.values = pieces[0].values;
+        if (count > 1) joined += row.count;
+        e->rows[of->first + i] = row;
+    }
+    return joined;
+}
+
+static dcsr_status find_rows(dcsr_i_edges *e, const stretch *stretches, uint64_t count)
+{
+    uint64_t joined = 0, at = 0;
     dcsr_piece first[DCSR_MAX_SEGMENTS];
     int none;
     e->rows = dcsr_i_edges_take(e, e->vertices, sizeof *e->rows);
     /* What can fail, fails here: on a device all is copied. */
-    if (!e->status && e->vertices) e->status = dcsr_view_get_pieces(A, 0, first, &none);
-    if (e->status) return e->status;
-    const int threads = dcsr_i_edges_threads(e, e->vertices);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(+ : joined)
-    for (uint64_t v = 0; v < e->vertices; v++) {
-        dcsr_piece pieces[DCSR_MAX_SEGMENTS];
-        dcsr_i_ends row = {0};
-        int count = 0;
-        dcsr_view_get_pieces(A, v, pieces, &count);
-        for (int k = 0; k < count; k++) row.count += pieces[k].length;
-        if (count == 1) row.vertex = pieces[0].cols, row.values = pieces[0].values;
-        if (count > 1) joined += row.count;
-        e->rows[v] = row;
-    }
-    if (!joined) return DCSR_OK;
-    uint64_t *begin = dcsr_i_edges_take(e, e->vertices, sizeof *begin), at = 0;
+    for (uint64_t s = 0; s < count && !e->status; s++)
+        if (stretches[s].rows) e->status = dcsr_view_get_pieces(stretches[s].view, 0, first, &none);
+    for (uint64_t s = 0; s < count && !e->status; s++) joined += find_pieces(e, &stretches[s]);
+    if (e->status || !joined) return e->status;
+    uint64_t *begin = dcsr_i_edges_take(e, e->vertices, sizeof *begin);
     uint32_t *vertex = dcsr_i_edges_take(e, joined, sizeof *vertex);
     char *values = dcsr_i_edges_take(e, joined, dcsr_type_size(e->type));
     if (e->status) return e->status;
@@ -114,7 +138,7 @@ static dcsr_status find_rows(dcsr_i_edges *e, dcsr_view *A)
         begin[v] = at;
         if (!e->rows[v].vertex) at += e->rows[v].count;
     }
-    join_pieces(e, A, begin, vertex, values);
+    for (uint64_t s = 0; s < count; s++) join_pieces(e, &stretches[s], begin, vertex, values);
     return DCSR_OK;
 }
 
@@ -123,7 +147,7 @@ static dcsr_status take_out(dcsr_i_edges *e, dcsr_view *A, const char *call, boo
     dcsr_status status = open_view(e, A, call, on_device);
     if (status) return status;
     if (e->layout == DCSR_LAYOUT_CSR) return lend_csr(e, A);
-    return on_device ? dcsr_i_graph_device->gather(e, A) : find_rows(e, A);
+    return on_device ? dcsr_i_graph_device->gather(e, A) : find_rows(e, &(stretch){A, 0, e->vertices}, 1);
 }
 
 /* A pattern of this graph's size, and then a CSR view of it. */
@@ -206,4 +230,98 @@ dcsr_status dcsr_i_edges_open(dcsr_i_edges *e, dcsr_view *A, bool on_device, dcs
     default:
         return take_once(e, A, symmetric, call, on_device);
     }
+}
+
+/* ---- Several devices ---- */
+
+static int compare_vertices(const void *a, const void *b)
+{
+    const uint32_t u = *(const uint32_t *)a, v = *(const uint32_t *)b;
+    return (u > v) - (u < v);
+}
+
+/* Threads have put them there in any order. */
+static void sort_ends(dcsr_i_edges *e, uint32_t *columns)
+{
+    const int threads = dcsr_i_edges_threads(e, e->count);
+#pragma omp parallel for schedule(dynamic, 1024) num_threads(threads) if (threads > 1)
+    for (uint64_t v = 0; v < e->vertices; v++)
+        qsort(columns + e->offsets[v], e->offsets[v + 1] - e->offsets[v], sizeof *columns, compare_vertices);
+}
+
+/* Edges from their other end, or from `both`: rows behind one another, of which threads take places by counting. */
+static dcsr_status turn(dcsr_i_edges *e, bool both)
+{
+    typedef _Atomic uint64_t place;
+    const uint64_t n = e->vertices, count = both ? 2 * e->count : e->count;
+    const int threads = dcsr_i_edges_threads(e, e->count);
+    uint64_t *offsets = dcsr_i_edges_take(e, n + 1, sizeof *offsets);
+    place *next = dcsr_i_edges_take(e, n, sizeof *next);
+    uint32_t *columns = dcsr_i_edges_take(e, count, sizeof *columns);
+    if (e->status) return e->status;
+#pragma omp parallel for schedule(dynamic, 1024) num_threads(threads) if (threads > 1)
+    for (uint64_t v = 0; v < n; v++) {
+        const dcsr_i_ends ends = e->rows[v];
+        if (both) atomic_fetch_add_explicit(&next[v], ends.count, memory_order_relaxed);
+        for (uint64_t k = 0; k < ends.count; k++)
+            atomic_fetch_add_explicit(&next[ends.vertex[k]], 1, memory_order_relaxed);
+    }
+    for (uint64_t v = 0; v < n; v++) {
+        offsets[v + 1] = offsets[v] + atomic_load_explicit(&next[v], memory_order_relaxed);
+        atomic_store_explicit(&next[v], offsets[v], memory_order_relaxed);
+    }
+#pragma omp parallel for schedule(dynamic, 1024) num_threads(threads) if (threads > 1)
+    for (uint64_t v = 0; v < n; v++) {
+        const dcsr_i_ends ends = e->rows[v];
+        const uint64_t at = both ? atomic_fetch_add_explicit(&next[v], ends.count, memory_order_relaxed) : 0;
+        if (both && ends.count) memcpy(columns + at, ends.vertex, ends.count * sizeof *columns);
+        for (uint64_t k = 0; k < ends.count; k++)
+            columns[atomic_fetch_add_explicit(&next[ends.vertex[k]], 1, memory_order_relaxed)] = (uint32_t)v;
+    }
+    e->type = DCSR_PATTERN;
+    e->size = 0;
+    e->count = count;
+    e->offsets = offsets;
+    e->columns = columns;
+    e->values = NULL;
+    if (!both) sort_ends(e, columns);
+    return DCSR_OK;
+}
+
+/* Rows on a GPU come to the host when one is first asked for: those of all devices at once. */
+static dcsr_status bring_rows(void *user, uint64_t k)
+{
+    dcsr_view *part;
+    dcsr_view_shape shape;
+    dcsr_piece first[DCSR_MAX_SEGMENTS];
+    int none;
+    dcsr_status status = dcsr_multi_view_get_part(user, k, &part);
+    if (!status) status = dcsr_view_get_shape(part, &shape);
+    return status || !shape.rows ? status : dcsr_view_get_pieces(part, 0, first, &none);
+}
+
+dcsr_status dcsr_i_edges_of_parts(dcsr_i_edges *e, dcsr_multi_view *A, dcsr_i_edges_kind kind,
+                                  const char *call)
+{
+    dcsr_multi_view_info info;
+    dcsr_multi_info devices;
+    stretch part[DCSR_MAX_DEVICES];
+    *e = (dcsr_i_edges){0};
+    e->status = dcsr_multi_view_get_info(A, &info);
+    if (!e->status) e->status = dcsr_multi_get_info(info.devices, &devices);
+    if (e->status || check_square(e, info.rows, info.cols, call)) return e->status;
+    e->context = devices.context[0];
+    e->team = devices.host;
+    e->vertices = info.rows;
+    e->count = info.nnz;
+    e->type = info.type;
+    e->size = dcsr_type_size(info.type);
+    e->layout = DCSR_LAYOUT_SEGMENTS;
+    for (uint64_t k = 0; k < info.parts && !e->status; k++) {
+        part[k] = (stretch){.first = info.border[k], .rows = info.border[k + 1] - info.border[k]};
+        e->status = dcsr_multi_view_get_part(A, k, &part[k].view);
+    }
+    if (!e->status) e->status = dcsr_multi_run(info.devices, bring_rows, A);
+    if (!e->status) find_rows(e, part, info.parts);
+    return e->status || kind == DCSR_I_EDGES_OUT ? e->status : turn(e, kind != DCSR_I_EDGES_IN);
 }

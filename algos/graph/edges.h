@@ -1,5 +1,5 @@
-/* edges.h: what the algorithms of this folder share: the edges of a view, row by row and each row in one stretch
- * of memory, and memory that is freed together (internal).
+/* edges.h: what the algorithms of this folder share: the edges of a view, or of a matrix on several devices, row by row
+ * and each row in one stretch of memory, and memory that is freed together (internal).
  *
  *      dcsr_i_edges e;
  *      dcsr_status status = dcsr_i_edges_out(&e, A, "dcsr_components");
@@ -11,6 +11,7 @@
 #define DCSR_GRAPH_EDGES_H
 
 #include <dcsr/extend.h>
+#include <dcsr/multi.h>
 #include <dcsr/view.h>
 
 struct dcsr_i_cuda_stream;
@@ -26,6 +27,7 @@ enum { DCSR_I_EDGES_BLOCKS = 32 };
 
 typedef struct dcsr_i_edges {
     dcsr_context *context;
+    dcsr_context *team; /* whose threads go over them */
     dcsr_status status; /* of all that was done with it */
     dcsr_layout layout; /* of the view */
     dcsr_type type;     /* of the values */
@@ -92,6 +94,11 @@ static inline dcsr_status dcsr_i_edges_on_device(dcsr_i_edges *e, dcsr_view *A, 
     return dcsr_i_edges_open(e, A, true, kind, symmetric, call);
 }
 
+/* The edges of all rows of a matrix on several devices, in host memory; rows on GPUs are copied there. OUT, from which
+ * the others are made: e->rows stays. IN ascend; BOTH come in any order, and twice where they are there both ways. */
+dcsr_status dcsr_i_edges_of_parts(dcsr_i_edges *e, dcsr_multi_view *A, dcsr_i_edges_kind kind,
+                                  const char *call);
+
 /* Zeroed memory of the host until the end. NULL on failure, which e->status tells, and after one. */
 void *dcsr_i_edges_take(dcsr_i_edges *e, uint64_t count, size_t size);
 /* Notes what is to be freed at the end. */
@@ -109,7 +116,7 @@ dcsr_status dcsr_i_edges_close(dcsr_i_edges *e);
 /* Threads for a loop over so many entries. */
 static inline int dcsr_i_edges_threads(const dcsr_i_edges *e, uint64_t entries)
 {
-    return dcsr_context_threads(e->context, entries);
+    return dcsr_context_threads(e->team, entries);
 }
 
 static inline dcsr_i_ends dcsr_i_edges_of(const dcsr_i_edges *e, uint64_t v)

@@ -11,6 +11,7 @@
  * on in the last iterations. */
 #include "algos/graph/pagerank.h"
 #include "algos/graph/cuda/graph_cuda.h"
+#include "algos/graph/host.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -157,13 +158,19 @@ static void count_out(double *degree, const dcsr_i_edges *in, dcsr_view *A, bool
     }
 }
 
-static dcsr_status check(const dcsr_pagerank_options *o)
+dcsr_status dcsr_i_pagerank_options(dcsr_pagerank_options *o, const dcsr_pagerank_options *options,
+                                    const char *call)
 {
+    *o = options ? *options : (dcsr_pagerank_options){0};
     const char *wrong = !(o->damping >= 0 && o->damping <= 1) ? "damping is not between 0 and 1"
                         : !(o->tolerance >= 0)                ? "tolerance is negative or not a number"
                         : o->max_iterations < 0               ? "max_iterations is negative"
                                                               : NULL;
-    return wrong ? dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_pagerank: %s", wrong) : DCSR_OK;
+    if (wrong) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s", call, wrong);
+    if (!(o->damping > 0)) o->damping = 0.85;
+    if (!(o->tolerance > 0)) o->tolerance = 1e-6;
+    if (!o->max_iterations) o->max_iterations = 100;
+    return DCSR_OK;
 }
 
 dcsr_status dcsr_i_pagerank_portions(double **portions, dcsr_i_edges *in, const double *weights)
@@ -255,45 +262,48 @@ static dcsr_pagerank_result iterate(walk *w, const dcsr_pagerank_options *o)
     return found;
 }
 
+void dcsr_i_pagerank(dcsr_i_edges *in, double *degree, double *rank, dcsr_pagerank_result *result,
+                     const dcsr_pagerank_options *o)
+{
+    const uint64_t n = in->vertices;
+    walk w = {.in = in, .damping = o->damping, .blocks = (n + BLOCK - 1) / BLOCK};
+    w.quiet = o->tolerance / (double)(n ? n : 1);
+    w.rank = dcsr_i_edges_take(in, n, sizeof *w.rank);
+    for (int i = 0; i < 2; i++) w.handed[i] = dcsr_i_edges_take(in, n, sizeof(double));
+    w.block = dcsr_i_edges_take(in, 2 * w.blocks, sizeof *w.block);
+    if (o->adaptive) w.settled = dcsr_i_edges_take(in, n, 1);
+    if (!in->status && o->personal) {
+        double *portions = NULL;
+        dcsr_i_pagerank_portions(&portions, in, o->personal);
+        w.personal = portions;
+    }
+    if (in->status) return;
+    for (uint64_t v = 0; v < n; v++) degree[v] = degree[v] > 0 ? 1 / degree[v] : 0;
+    w.part = degree;
+    const dcsr_pagerank_result found = iterate(&w, o);
+    const double all = n ? add_blocks(sums_of(&w, found.iterations - 1), w.blocks).all : 1;
+    for (uint64_t v = 0; v < n; v++) rank[v] = w.rank[v] / all; /* what is rounded may not add up */
+    if (result) *result = found;
+}
+
 dcsr_status dcsr_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_view *A,
                           const dcsr_pagerank_options *options)
 {
-    dcsr_pagerank_options o = options ? *options : (dcsr_pagerank_options){0};
+    static const char call[] = "dcsr_pagerank";
+    dcsr_pagerank_options o;
     dcsr_view_shape shape;
     dcsr_i_edges in;
-    if (!rank) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_pagerank: rank is NULL");
-    dcsr_status status = check(&o);
+    if (!rank) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: rank is NULL", call);
+    dcsr_status status = dcsr_i_pagerank_options(&o, options, call);
     if (!status) status = dcsr_view_get_shape(A, &shape);
     if (status) return status;
-    if (!(o.damping > 0)) o.damping = 0.85;
-    if (!(o.tolerance > 0)) o.tolerance = 1e-6;
-    if (!o.max_iterations) o.max_iterations = 100;
     if (shape.device == DCSR_DEVICE_CUDA) return dcsr_i_graph_device->pagerank(rank, result, A, &o);
     if (o.symmetric)
-        dcsr_i_edges_out(&in, A, "dcsr_pagerank");
+        dcsr_i_edges_out(&in, A, call);
     else
-        dcsr_i_edges_in(&in, A, "dcsr_pagerank");
-    const uint64_t n = in.vertices;
-    walk w = {.in = &in, .damping = o.damping, .blocks = (n + BLOCK - 1) / BLOCK};
-    w.quiet = o.tolerance / (double)(n ? n : 1);
-    w.rank = dcsr_i_edges_take(&in, n, sizeof *w.rank);
-    for (int i = 0; i < 2; i++) w.handed[i] = dcsr_i_edges_take(&in, n, sizeof(double));
-    double *part = dcsr_i_edges_take(&in, n, sizeof *part);
-    w.block = dcsr_i_edges_take(&in, 2 * w.blocks, sizeof *w.block);
-    if (o.adaptive) w.settled = dcsr_i_edges_take(&in, n, 1);
-    if (!in.status && o.personal) {
-        double *portions = NULL;
-        dcsr_i_pagerank_portions(&portions, &in, o.personal);
-        w.personal = portions;
-    }
-    if (!in.status) {
-        count_out(part, &in, A, o.symmetric, dcsr_i_edges_threads(&in, n));
-        for (uint64_t v = 0; v < n; v++) part[v] = part[v] > 0 ? 1 / part[v] : 0;
-        w.part = part;
-        const dcsr_pagerank_result found = iterate(&w, &o);
-        const double all = n ? add_blocks(sums_of(&w, found.iterations - 1), w.blocks).all : 1;
-        for (uint64_t v = 0; v < n; v++) rank[v] = w.rank[v] / all; /* what is rounded may not add up */
-        if (result) *result = found;
-    }
+        dcsr_i_edges_in(&in, A, call);
+    double *degree = dcsr_i_edges_take(&in, in.vertices, sizeof *degree);
+    if (!in.status) count_out(degree, &in, A, o.symmetric, dcsr_i_edges_threads(&in, in.vertices));
+    dcsr_i_pagerank(&in, degree, rank, result, &o);
     return dcsr_i_edges_close(&in);
 }

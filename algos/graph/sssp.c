@@ -12,6 +12,7 @@
 #include "algos/graph/sssp.h"
 #include "algos/graph/cuda/graph_cuda.h"
 #include "algos/graph/found.h"
+#include "algos/graph/host.h"
 #include <math.h>
 #include <string.h>
 
@@ -283,13 +284,32 @@ double dcsr_i_sssp_width(const dcsr_i_edges *e, double sum, double delta)
     return delta > 0 ? delta : 8 * mean * (double)e->vertices / entries;
 }
 
+void dcsr_i_sssp(dcsr_i_edges *e, double *distance, dcsr_sssp_result *result, uint64_t source, double delta)
+{
+    dcsr_sssp_result found = {0};
+    range weights = {0};
+    dcsr_i_sssp_check_source(e, source);
+    double *made = dcsr_i_edges_take(e, e->vertices, sizeof *made);
+    if (!e->status) make_weights(e);
+    if (!e->status) look_at_weights(e, &weights);
+    if (!e->status && weights.least < 0) dcsr_i_sssp_negative(e, made, &found, source);
+    const double width = dcsr_i_sssp_width(e, weights.sum, delta);
+    if (!e->status && !(weights.least < 0)) search_near_and_far(e, made, source, width);
+    if (e->status) return;
+    for (uint64_t v = 0; v < e->vertices; v++) {
+        if (made[v] == INFINITY) continue;
+        found.reached++;
+        if (made[v] > found.farthest || found.reached == 1) found.farthest = made[v];
+    }
+    memcpy(distance, made, e->vertices * sizeof *distance);
+    if (result) *result = found;
+}
+
 dcsr_status dcsr_sssp(double *distance, dcsr_sssp_result *result, dcsr_view *A, uint64_t source,
                       const dcsr_sssp_options *options)
 {
     const dcsr_sssp_options o = options ? *options : (dcsr_sssp_options){0};
-    dcsr_sssp_result found = {0};
     dcsr_i_edges e;
-    range weights = {0};
     dcsr_view_shape shape;
     if (!distance) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_sssp: distance is NULL");
     if (!(o.delta >= 0))
@@ -302,21 +322,6 @@ dcsr_status dcsr_sssp(double *distance, dcsr_sssp_result *result, dcsr_view *A, 
         if (status || !negative) return status;
     }
     dcsr_i_edges_out(&e, A, "dcsr_sssp");
-    dcsr_i_sssp_check_source(&e, source);
-    double *made = dcsr_i_edges_take(&e, e.vertices, sizeof *made);
-    if (!e.status) make_weights(&e);
-    if (!e.status) look_at_weights(&e, &weights);
-    if (!e.status && weights.least < 0) dcsr_i_sssp_negative(&e, made, &found, source);
-    const double width = dcsr_i_sssp_width(&e, weights.sum, o.delta);
-    if (!e.status && !(weights.least < 0)) search_near_and_far(&e, made, source, width);
-    if (!e.status) {
-        for (uint64_t v = 0; v < e.vertices; v++) {
-            if (made[v] == INFINITY) continue;
-            found.reached++;
-            if (made[v] > found.farthest || found.reached == 1) found.farthest = made[v];
-        }
-        memcpy(distance, made, e.vertices * sizeof *distance);
-        if (result) *result = found;
-    }
+    dcsr_i_sssp(&e, distance, result, source, o.delta);
     return dcsr_i_edges_close(&e);
 }

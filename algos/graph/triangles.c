@@ -4,6 +4,7 @@
  * lists of hubs are short. A triangle a < b < c is found at c: with the list of c marked in bits, those of its members
  * are looked up there. What is looked up most are the hubs, whose bits lie together. */
 #include "algos/graph/cuda/graph_cuda.h"
+#include "algos/graph/host.h"
 #include <omp.h>
 #include <string.h>
 
@@ -172,6 +173,15 @@ static void ask(answer *a, dcsr_i_edges *e, dcsr_view *A, bool symmetric, bool o
         dcsr_i_graph_device->triangles(&a->triangles, e, a->own, a->degree);
     else
         find_on_host(e, a);
+}
+
+void dcsr_i_triangles(dcsr_i_edges *e, uint64_t *triangles, dcsr_triangles_result *result)
+{
+    answer found = {.own = triangles ? dcsr_i_edges_take(e, e->vertices, sizeof *found.own) : NULL};
+    if (!e->status) find_on_host(e, &found);
+    if (e->status) return;
+    if (triangles) memcpy(triangles, found.own, e->vertices * sizeof *triangles);
+    if (result) result->triangles = found.triangles;
 }
 
 dcsr_status dcsr_triangles(uint64_t *triangles, dcsr_triangles_result *result, dcsr_view *A,

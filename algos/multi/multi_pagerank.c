@@ -1,4 +1,5 @@
-/* multi_pagerank.c: PageRank on several devices, as dcsr_pagerank() defines it:
+/* multi_pagerank.c: PageRank on several devices. On the cpu all of their threads go over the rows of all, as on one;
+ * GPUs do, as dcsr_pagerank() defines it:
  *
  *      handed = rank / out-degree                              none of a vertex without edges
  *      sum = handed A
@@ -6,8 +7,9 @@
  *
  * where lost is the rank of vertices without edges. If A is symmetric its rows lead to a vertex as well as from it, and
  * the sum is A handed, for which no terms have to be merged. All is fp64. */
+#include "algos/graph/host.h"
+#include "algos/graph/pagerank.h"
 #include "algos/multi/multi_work.h"
-#include <dcsr/extend.h>
 #include <dcsr/vector_ops.h>
 #include <math.h>
 
@@ -19,18 +21,11 @@ typedef struct walk {
     double chance;  /* to go on elsewhere than along an edge */
 } walk;
 
+static const char call[] = "dcsr_multi_pagerank";
+
 static const dcsr_binary_op *binary(dcsr_binary_name name)
 {
     return dcsr_binary_op_of(name, DCSR_FP64);
-}
-
-static dcsr_status check(const dcsr_pagerank_options *o)
-{
-    const char *wrong = !(o->damping >= 0 && o->damping <= 1) ? "damping is not between 0 and 1"
-                        : !(o->tolerance >= 0)                ? "tolerance is negative or not a number"
-                        : o->max_iterations < 0               ? "max_iterations is negative"
-                                                              : NULL;
-    return wrong ? dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_multi_pagerank: %s", wrong) : DCSR_OK;
 }
 
 static dcsr_status scale_portion(void *user, uint64_t k)
@@ -152,28 +147,42 @@ static dcsr_status begin_part(void *user, uint64_t k)
                               dcsr_i_multi_part_of(p->portion, k), NULL, NULL);
 }
 
+/* ---- Either ---- */
+
+static dcsr_status walk_on_gpus(double *rank, dcsr_pagerank_result *result, walk *p)
+{
+    dcsr_multi_vector **const each[] = {&p->rank,   &p->next,    &p->sum,    &p->handed,
+                                        &p->degree, &p->portion, &p->scratch};
+    dcsr_pagerank_result found;
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) *each[i] = dcsr_i_multi_take(&p->w, DCSR_FP64);
+    make_portions(p);
+    count_out(p);
+    dcsr_i_multi_each(&p->w, begin_part, p);
+    iterate(p, &found);
+    if (!p->w.status) p->w.status = dcsr_multi_vector_to_array(p->rank, &(double){0}, rank);
+    if (!p->w.status && result) *result = found;
+    return p->w.status;
+}
+
+static dcsr_status walk_on_host(double *rank, dcsr_pagerank_result *result, const walk *p)
+{
+    dcsr_i_edges in;
+    dcsr_i_edges_of_parts(&in, p->w.A, p->o.symmetric ? DCSR_I_EDGES_OUT : DCSR_I_EDGES_IN, call);
+    double *degree = dcsr_i_edges_take(&in, in.vertices, sizeof *degree);
+    for (uint64_t v = 0; v < in.vertices && !in.status; v++) degree[v] = (double)in.rows[v].count;
+    dcsr_i_pagerank(&in, degree, rank, result, &p->o);
+    return dcsr_i_edges_close(&in);
+}
+
 dcsr_status dcsr_multi_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_multi_view *A,
                                 const dcsr_pagerank_options *options)
 {
-    walk p = {.o = options ? *options : (dcsr_pagerank_options){0}};
-    dcsr_pagerank_result found;
-    if (!rank)
-        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                                "dcsr_multi_pagerank: rank is NULL; give an array");
-    dcsr_status status = check(&p.o);
+    walk p = {0};
+    if (!rank) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: rank is NULL; give an array", call);
+    dcsr_status status = dcsr_i_pagerank_options(&p.o, options, call);
     if (status) return status;
-    if (!(p.o.damping > 0)) p.o.damping = 0.85;
-    if (!(p.o.tolerance > 0)) p.o.tolerance = 1e-6;
-    if (!p.o.max_iterations) p.o.max_iterations = 100;
-    dcsr_i_multi_work_open(&p.w, A, "dcsr_multi_pagerank");
-    dcsr_multi_vector **const each[] = {&p.rank,   &p.next,    &p.sum,    &p.handed,
-                                        &p.degree, &p.portion, &p.scratch};
-    for (size_t i = 0; i < sizeof each / sizeof *each; i++) *each[i] = dcsr_i_multi_take(&p.w, DCSR_FP64);
-    make_portions(&p);
-    count_out(&p);
-    dcsr_i_multi_each(&p.w, begin_part, &p);
-    iterate(&p, &found);
-    if (!p.w.status) p.w.status = dcsr_multi_vector_to_array(p.rank, &(double){0}, rank);
-    if (!p.w.status && result) *result = found;
+    dcsr_i_multi_work_open(&p.w, A, call);
+    if (!p.w.status)
+        p.w.status = p.w.on_gpus ? walk_on_gpus(rank, result, &p) : walk_on_host(rank, result, &p);
     return dcsr_i_multi_work_close(&p.w);
 }

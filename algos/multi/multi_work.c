@@ -46,14 +46,6 @@ dcsr_multi_vector *dcsr_i_multi_take(dcsr_i_multi_work *w, dcsr_type type)
     return vector;
 }
 
-dcsr_vector *dcsr_i_multi_part(dcsr_i_multi_work *w, dcsr_multi_vector *vector, uint64_t k)
-{
-    dcsr_vector *part = NULL;
-    uint64_t first;
-    if (!w->status) w->status = dcsr_multi_vector_get_part(vector, k, &part, &first);
-    return part;
-}
-
 dcsr_vector *dcsr_i_multi_part_of(dcsr_multi_vector *vector, uint64_t k)
 {
     dcsr_vector *part = NULL;

@@ -32,9 +32,8 @@ dcsr_status dcsr_i_multi_work_close(dcsr_i_multi_work *w);
 
 /* A vector of n elements, none of them present. */
 dcsr_multi_vector *dcsr_i_multi_take(dcsr_i_multi_work *w, dcsr_type type);
-/* Lends part k, as dcsr_multi_vector_get_part() does; NULL after a failure. */
-dcsr_vector *dcsr_i_multi_part(dcsr_i_multi_work *w, dcsr_multi_vector *vector, uint64_t k);
-/* In a task, which has a failure of its own: the same; where that fails, what is done with NULL does too. */
+/* Lends part k to a task, as dcsr_multi_vector_get_part() does; where that fails it is NULL, and so does what is done
+ * with it. */
 dcsr_vector *dcsr_i_multi_part_of(dcsr_multi_vector *vector, uint64_t k);
 /* Calls step(user, k) on all devices at once. */
 void dcsr_i_multi_each(dcsr_i_multi_work *w, dcsr_multi_task *step, void *user);

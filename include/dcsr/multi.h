@@ -62,6 +62,7 @@ typedef struct dcsr_multi_info {
     uint64_t devices;
     dcsr_device device;                      /* of what kind they are */
     dcsr_context *context[DCSR_MAX_DEVICES]; /* lent: to be asked, and for vectors of a part */
+    dcsr_context *host; /* lent: on the cpu, with all threads, for what belongs to no device */
     /* The node of memory that each is on; -1: not known. Borders are drawn between nodes first. */
     int node[DCSR_MAX_DEVICES];
     /* Bit j of peers[k]: device k can touch the memory of device j itself, as shares of the processor can, and GPUs
@@ -380,6 +381,9 @@ DCSR_API dcsr_status dcsr_parts_spmv(void *y, const dcsr_parts *parts, const voi
  * array that is copied from a device that fails meanwhile (DEVICE) may hold some elements. Views of any layout; any
  * number of threads may work on one.
  *
+ * Devices on the cpu have one memory: there ranks, components, paths and triangles are found by all of their threads
+ * over the rows of all, as on one device, with its costs and its results bit for bit, and 24 n bytes beside.
+ *
  * Errors of all: INVALID_ARGUMENT (NULL, an option out of range), DIMENSION_MISMATCH (not square), INDEX_OUT_OF_RANGE
  * (a source that is no vertex), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE. In costs n is the number of vertices and m
  * that of edges; memory is that of all devices together, without what products take (see above). */
@@ -390,39 +394,34 @@ DCSR_API dcsr_status dcsr_parts_spmv(void *y, const dcsr_parts *parts, const voi
 DCSR_API dcsr_status dcsr_multi_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_multi_view *A,
                                     uint64_t source);
 
-/* PageRank, as dcsr_pagerank(), with ranks that agree with its within the tolerance: here all is fp64, and
- * options->adaptive changes nothing. With options->symmetric an iteration is an mxv, which has nothing to merge, else a
- * vxm. Ranks depend on the borders, by rounding. result may be NULL. Errors: also INVALID_ARGUMENT for a weight that is
- * negative, infinite or NaN. Cost: O(n + m) an iteration. Memory: 56 n bytes. */
+/* PageRank, as dcsr_pagerank(). On GPUs ranks agree with its within the tolerance: all is fp64, and options->adaptive
+ * changes nothing; with options->symmetric an iteration is an mxv, which has nothing to merge, else a vxm; ranks
+ * depend on the borders, by rounding. result may be NULL. Errors: also INVALID_ARGUMENT for a weight that is negative,
+ * infinite or NaN. Cost: O(n + m) an iteration. Memory: 56 n bytes; on the cpu without options->symmetric 4 m for the
+ * transpose. */
 DCSR_API dcsr_status dcsr_multi_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_multi_view *A,
                                          const dcsr_pagerank_options *options);
 
 /* Weakly connected components, as dcsr_components(), with its result. component or result may be NULL, not both. On
  * GPUs each device links the edges that it has, and all join their trees: cost O(n + m / devices), and 4 n bytes from
  * each of the others once, or twice with options->symmetric; memory of each 4 n bytes for itself and for each of the
- * others. On the cpu the least label spreads along edges: with options->symmetric a round is an mxv, else an mxv and a
- * vxm, of the vertices whose label has just fallen. Cost: O(n + m) a round, less where few have; there are as many
- * rounds as the longest of the shortest paths from the least vertex of a component has edges, and one. So this is for
- * graphs of small diameter. Memory: 22 n bytes. */
+ * others. */
 DCSR_API dcsr_status dcsr_multi_components(uint32_t *component, dcsr_components_result *result,
                                            dcsr_multi_view *A, const dcsr_graph_options *options);
 
-/* Shortest paths, as dcsr_sssp(), with its distances, bit for bit. A round is a vxm over min-plus of the vertices that
- * are near, and has at worst a pass over n elements; delta bounds what is near, as there, and so how many rounds there
- * are. On GPUs each device makes rounds of its own vertices, and offers others the distances that it has found for
- * theirs after some; memory of each: 32 n + 12 n (devices - 1) / devices bytes, and 4 for each row. Where a weight is
- * negative or NaN, or one infinite and another minus infinite, the matrix is brought to the first device, which
- * searches alone, with options of its own. result may be NULL. Errors: also INVALID_ARGUMENT (a weight is NaN; delta).
- * Cost: O(n + m) for random weights, mostly, and O(n) a round at worst. Memory on the cpu: 50 n bytes. */
+/* Shortest paths, as dcsr_sssp(), with its distances, bit for bit. On GPUs each device makes rounds of its own
+ * vertices, and offers others the distances that it has found for theirs after some; delta bounds what is near, as
+ * there, and so how many rounds there are; memory of each: 32 n + 12 n (devices - 1) / devices bytes, and 4 for each
+ * row. Where a weight is negative or NaN, or one infinite and another minus infinite, the rows come to the host, whose
+ * threads search. result may be NULL. Errors: also INVALID_ARGUMENT (a weight is NaN; delta). Cost: O(n + m) for
+ * random weights, mostly. */
 DCSR_API dcsr_status dcsr_multi_sssp(double *distance, dcsr_sssp_result *result, dcsr_multi_view *A,
                                      uint64_t source, const dcsr_sssp_options *options);
 
-/* Triangles, as dcsr_triangles(), with its numbers. Edges are kept by their ends of lower degree, as a partitioned
- * matrix, which is multiplied with itself under itself (dcsr_multi_mxm); for numbers of each vertex also with its
- * transpose. If not options->symmetric, A is transposed first; if it is, and rows ascend, each edge once
- * (DCSR_VIEW_SORTED), GPUs make lists in their memory, of which each gets all, 2 m bytes. triangles or result may be
- * NULL, not both. Cost: O(n + m sqrt m), mostly far less. Memory: 28 n + 4 m bytes on the host; on the devices what m
- * edges take, lists that they fetch, and 8 m bytes for the product, and the transpose. */
+/* Triangles, as dcsr_triangles(), with its numbers. With options->symmetric, and where rows ascend, each edge once
+ * (DCSR_VIEW_SORTED), GPUs make lists in their memory, of which each gets all, 2 m bytes; else the rows come to the
+ * host, whose threads count. triangles or result may be NULL, not both. Cost: O(n + m sqrt m), mostly far less. Memory
+ * on the host without options->symmetric: 16 n + 8 m bytes more. */
 DCSR_API dcsr_status dcsr_multi_triangles(uint64_t *triangles, dcsr_triangles_result *result,
                                           dcsr_multi_view *A, const dcsr_graph_options *options);
 
