@@ -266,9 +266,10 @@ DCSR_API dcsr_status dcsr_multi_vxm(dcsr_multi_vector *w, const dcsr_multi_vecto
 
 /* dcsr_traverse() from n sources, on all devices at once: level is the caller's array in host memory, with an element
  * for each row. On GPUs each device walks the rows that it has, and sends the others a bit for each vertex; on the cpu
- * a level is a dcsr_multi_vxm(). Arguments, result and errors as of dcsr_traverse(), but that levels may be overwritten
- * in part after DEVICE. Cost: O(rows + edges), and each level a meeting and rows / 8 bytes from each of the others.
- * Memory of a GPU: 20 bytes for each row that it has, and (2 + devices) / 8 bytes for each of all. */
+ * all threads walk the rows of all, as on one device. Arguments, result and errors as of dcsr_traverse(), but that
+ * levels may be overwritten in part after DEVICE. Cost: O(rows + edges), and on GPUs each level a meeting and rows / 8
+ * bytes from each of the others. Memory of a GPU: 20 bytes for each row that it has, and (3 + devices) / 8 bytes for
+ * each of all; on the cpu as of dcsr_traverse(). */
 DCSR_API dcsr_status dcsr_multi_traverse(int32_t *level, dcsr_traverse_result *result, dcsr_multi_view *A,
                                          uint64_t n, const uint64_t *sources, dcsr_multi_report *report);
 /* Y<mask> = accum(Y, A X), as dcsr_spmm(): X and Y are row-major arrays of the caller's in host memory, and each device
@@ -381,16 +382,16 @@ DCSR_API dcsr_status dcsr_parts_spmv(void *y, const dcsr_parts *parts, const voi
  * array that is copied from a device that fails meanwhile (DEVICE) may hold some elements. Views of any layout; any
  * number of threads may work on one.
  *
- * Devices on the cpu have one memory: there ranks, components, paths and triangles are found by all of their threads
- * over the rows of all, as on one device, with its costs and its results bit for bit, and 24 n bytes beside.
+ * Devices on the cpu have one memory: there levels, ranks, components, paths and triangles are found by all of their
+ * threads over the rows of all, as on one device, with its costs and its results bit for bit; all but levels with 24 n
+ * bytes beside.
  *
  * Errors of all: INVALID_ARGUMENT (NULL, an option out of range), DIMENSION_MISMATCH (not square), INDEX_OUT_OF_RANGE
  * (a source that is no vertex), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE. In costs n is the number of vertices and m
  * that of edges; memory is that of all devices together, without what products take (see above). */
 
 /* Levels of a breadth-first search, as dcsr_bfs(): -1 for what is not reached. It is dcsr_multi_traverse() from one
- * vertex. result may be NULL. Cost: O(n + m), and each level a merge of what devices have found. Memory: 6 n bytes on
- * the cpu, on GPUs as for dcsr_multi_traverse(). */
+ * vertex, with its costs. result may be NULL. */
 DCSR_API dcsr_status dcsr_multi_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_multi_view *A,
                                     uint64_t source);
 

@@ -19,8 +19,8 @@
 #include "dcsr/store/rowtable.h"
 #include "ops/rows/column_bits.h"
 #include "ops/rows/row_prefetch.h"
-#include "ops/rows/row_reader.h"
 #include "ops/traverse/traverse_cuda.h"
+#include "ops/traverse/traverse_rows.h"
 #include <omp.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -36,7 +36,8 @@ enum {
 };
 
 typedef struct search {
-    const dcsr_i_rows *rows;
+    const dcsr_i_traverse_parts *parts;
+    uint64_t vertices, stored; /* entries that the rows have */
     int32_t *level;
     uint32_t *queue;
     _Atomic uint64_t tail;
@@ -122,16 +123,35 @@ static inline void visit_block(search *s, finds *f, const uint32_t *columns, uin
     for (unsigned k = 0; k < count; k++) claim(s, f, fresh[k], how);
 }
 
+/* The rows that have a vertex, and which of them is its. */
+static inline const dcsr_i_rows *rows_of(const search *s, uint64_t *vertex)
+{
+    const dcsr_i_traverse_parts *parts = s->parts;
+    uint64_t low = 0, high = parts->count;
+    while (high - low > 1) {
+        const uint64_t middle = (low + high) / 2;
+        if (parts->begin[middle] <= *vertex)
+            low = middle;
+        else
+            high = middle;
+    }
+    *vertex -= parts->begin[low];
+    return parts->rows[low];
+}
+
 /* Walks the rows of queue[first .. last-1]; returns how many entries they have. */
 DCSR_I_PREFETCH uint64_t walk(search *s, finds *f, uint64_t first, uint64_t last, manner how)
 {
+    const bool whole = s->parts->count == 1;
     uint64_t edges = 0;
     for (uint64_t i = first; i < last; i++) {
-        dcsr_i_rows_prefetch(s->rows, s->queue, i, s->frontier_end, 0);
+        if (whole) dcsr_i_rows_prefetch(s->parts->rows[0], s->queue, i, s->frontier_end, 0);
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-        int count = dcsr_i_rows_pieces(s->rows, s->queue[i], pieces);
+        uint64_t row = s->queue[i];
+        const dcsr_i_rows *rows = rows_of(s, &row);
+        int count = dcsr_i_rows_pieces(rows, row, pieces);
         for (int k = 0; k < count; k++) {
-            const uint32_t *columns = s->rows->columns + pieces[k].begin;
+            const uint32_t *columns = rows->columns + pieces[k].begin;
             uint64_t left = pieces[k].length;
             edges += left;
             for (; left > BLOCK; left -= BLOCK, columns += BLOCK) visit_block(s, f, columns, BLOCK, how);
@@ -214,11 +234,15 @@ static void collect(search *s, int threads)
 }
 
 /* Entries in the rows of the frontier, about: by the mean row where it is large, else by a sample. */
-static uint64_t work_ahead(const search *s, uint64_t head, uint64_t tail, bool dense, uint64_t stored)
+static uint64_t work_ahead(const search *s, uint64_t head, uint64_t tail, bool dense)
 {
-    if (dense) return (tail - head) * (1 + stored / s->rows->rows);
+    if (dense) return (tail - head) * (1 + s->stored / s->vertices);
     uint64_t work = 0, stride = 1 + (tail - head) / SAMPLE;
-    for (uint64_t i = head; i < tail; i += stride) work += 1 + dcsr_i_rows_length(s->rows, s->queue[i]);
+    for (uint64_t i = head; i < tail; i += stride) {
+        uint64_t row = s->queue[i];
+        const dcsr_i_rows *rows = rows_of(s, &row);
+        work += 1 + dcsr_i_rows_length(rows, row);
+    }
     return work * stride;
 }
 
@@ -233,15 +257,14 @@ static uint64_t begin(search *s, uint64_t n, const uint64_t *sources)
     return f.count;
 }
 
-static void search_levels(search *s, const dcsr_context *context, uint64_t n, const uint64_t *sources,
-                          dcsr_traverse_result *result)
+static void search_levels(search *s, uint64_t n, const uint64_t *sources, dcsr_traverse_result *result)
 {
-    uint64_t head = 0, tail = begin(s, n, sources), stored = dcsr_i_rows_stored(s->rows);
+    uint64_t head = 0, tail = begin(s, n, sources);
     *result = (dcsr_traverse_result){.reached = tail};
     atomic_init(&s->tail, tail);
     for (s->depth = 1; head < tail; s->depth++) {
-        bool dense = tail - head > s->rows->rows / DENSE_SHARE;
-        int threads = dcsr_i_threads(context, work_ahead(s, head, tail, dense, stored));
+        bool dense = tail - head > s->vertices / DENSE_SHARE;
+        int threads = dcsr_i_threads(s->parts->team, work_ahead(s, head, tail, dense));
         if (threads > s->owners) threads = s->owners;
         s->frontier_end = tail;
         result->edges +=
@@ -257,14 +280,13 @@ static void search_levels(search *s, const dcsr_context *context, uint64_t n, co
 }
 
 /* level and *found are written only when nothing can fail any more. */
-static dcsr_status traverse_on_host(int32_t *level, dcsr_traverse_result *found, dcsr_view *A, uint64_t n,
-                                    const uint64_t *sources)
+dcsr_status dcsr_i_traverse_rows(int32_t *level, dcsr_traverse_result *found,
+                                 const dcsr_i_traverse_parts *parts, uint64_t n, const uint64_t *sources)
 {
-    const dcsr_i_rows *rows = dcsr_i_view_rows(A);
-    dcsr_context *context = dcsr_i_view_context(A);
-    uint64_t vertices = rows->rows, words = (vertices + 63) / 64;
+    dcsr_context *context = parts->context;
+    uint64_t vertices = parts->begin[parts->count], words = (vertices + 63) / 64;
     uint32_t *queue = dcsr_i_alloc(context, DCSR_I_SCRATCH, vertices, sizeof *queue);
-    int owners = dcsr_i_threads(context, UINT64_MAX);
+    int owners = dcsr_i_threads(parts->team, UINT64_MAX);
     if (owners > MOST_THREADS) owners = MOST_THREADS;
     uint64_t own_words = words * (uint64_t)owners;
     _Atomic uint64_t *own = queue ? dcsr_i_alloc(context, DCSR_I_SCRATCH, own_words, sizeof *own) : NULL;
@@ -272,19 +294,31 @@ static dcsr_status traverse_on_host(int32_t *level, dcsr_traverse_result *found,
     dcsr_status status = visited ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
         memset(level, 0xff, vertices * sizeof *level);
-        search s = {.rows = rows,
+        search s = {.parts = parts,
+                    .vertices = vertices,
                     .level = level,
                     .queue = queue,
                     .visited = visited,
                     .own = own,
                     .owners = owners,
                     .words = words};
-        search_levels(&s, context, n, sources, found);
+        for (uint64_t k = 0; k < parts->count; k++) s.stored += dcsr_i_rows_stored(parts->rows[k]);
+        search_levels(&s, n, sources, found);
     }
     dcsr_i_free(context, DCSR_I_SCRATCH, (void *)visited, words, sizeof *visited);
     dcsr_i_free(context, DCSR_I_SCRATCH, (void *)own, own_words, sizeof *own);
     dcsr_i_free(context, DCSR_I_SCRATCH, queue, vertices, sizeof *queue);
     return status;
+}
+
+static dcsr_status traverse_on_host(int32_t *level, dcsr_traverse_result *found, dcsr_view *A, uint64_t n,
+                                    const uint64_t *sources)
+{
+    const dcsr_i_rows *rows = dcsr_i_view_rows(A);
+    const uint64_t begin[] = {0, rows->rows};
+    dcsr_context *context = dcsr_i_view_context(A);
+    return dcsr_i_traverse_rows(level, found, &(dcsr_i_traverse_parts){1, &rows, begin, context, context}, n,
+                                sources);
 }
 
 static dcsr_i_traverse *const device_traverse = DCSR_I_IN_CUDA(dcsr_i_cuda_traverse);
