@@ -4,7 +4,6 @@
 #include <dcsr/ewise.h>
 #include <dcsr/transpose.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 void *dcsr_i_edges_take(dcsr_i_edges *e, uint64_t count, size_t size)
@@ -27,6 +26,8 @@ dcsr_status dcsr_i_edges_close(dcsr_i_edges *e)
                           e->block[e->blocks].size);
     dcsr_view_destroy(e->view);
     dcsr_matrix_destroy(e->matrix);
+    dcsr_multi_view_destroy(e->parts_view);
+    dcsr_multi_matrix_destroy(e->parts);
     return e->status;
 }
 
@@ -234,35 +235,20 @@ dcsr_status dcsr_i_edges_open(dcsr_i_edges *e, dcsr_view *A, bool on_device, dcs
 
 /* ---- Several devices ---- */
 
-static int compare_vertices(const void *a, const void *b)
-{
-    const uint32_t u = *(const uint32_t *)a, v = *(const uint32_t *)b;
-    return (u > v) - (u < v);
-}
-
-/* Threads have put them there in any order. */
-static void sort_ends(dcsr_i_edges *e, uint32_t *columns)
-{
-    const int threads = dcsr_i_edges_threads(e, e->count);
-#pragma omp parallel for schedule(dynamic, 1024) num_threads(threads) if (threads > 1)
-    for (uint64_t v = 0; v < e->vertices; v++)
-        qsort(columns + e->offsets[v], e->offsets[v + 1] - e->offsets[v], sizeof *columns, compare_vertices);
-}
-
-/* Edges from their other end, or from `both`: rows behind one another, of which threads take places by counting. */
-static dcsr_status turn(dcsr_i_edges *e, bool both)
+/* Each edge also from its other end: rows behind one another, of which threads take places by counting. */
+static dcsr_status mirror(dcsr_i_edges *e)
 {
     typedef _Atomic uint64_t place;
-    const uint64_t n = e->vertices, count = both ? 2 * e->count : e->count;
+    const uint64_t n = e->vertices;
     const int threads = dcsr_i_edges_threads(e, e->count);
     uint64_t *offsets = dcsr_i_edges_take(e, n + 1, sizeof *offsets);
     place *next = dcsr_i_edges_take(e, n, sizeof *next);
-    uint32_t *columns = dcsr_i_edges_take(e, count, sizeof *columns);
+    uint32_t *columns = dcsr_i_edges_take(e, 2 * e->count, sizeof *columns);
     if (e->status) return e->status;
 #pragma omp parallel for schedule(dynamic, 1024) num_threads(threads) if (threads > 1)
     for (uint64_t v = 0; v < n; v++) {
         const dcsr_i_ends ends = e->rows[v];
-        if (both) atomic_fetch_add_explicit(&next[v], ends.count, memory_order_relaxed);
+        atomic_fetch_add_explicit(&next[v], ends.count, memory_order_relaxed);
         for (uint64_t k = 0; k < ends.count; k++)
             atomic_fetch_add_explicit(&next[ends.vertex[k]], 1, memory_order_relaxed);
     }
@@ -273,18 +259,17 @@ static dcsr_status turn(dcsr_i_edges *e, bool both)
 #pragma omp parallel for schedule(dynamic, 1024) num_threads(threads) if (threads > 1)
     for (uint64_t v = 0; v < n; v++) {
         const dcsr_i_ends ends = e->rows[v];
-        const uint64_t at = both ? atomic_fetch_add_explicit(&next[v], ends.count, memory_order_relaxed) : 0;
-        if (both && ends.count) memcpy(columns + at, ends.vertex, ends.count * sizeof *columns);
+        const uint64_t at = atomic_fetch_add_explicit(&next[v], ends.count, memory_order_relaxed);
+        if (ends.count) memcpy(columns + at, ends.vertex, ends.count * sizeof *columns);
         for (uint64_t k = 0; k < ends.count; k++)
             columns[atomic_fetch_add_explicit(&next[ends.vertex[k]], 1, memory_order_relaxed)] = (uint32_t)v;
     }
     e->type = DCSR_PATTERN;
     e->size = 0;
-    e->count = count;
+    e->count *= 2;
     e->offsets = offsets;
     e->columns = columns;
     e->values = NULL;
-    if (!both) sort_ends(e, columns);
     return DCSR_OK;
 }
 
@@ -300,12 +285,26 @@ static dcsr_status bring_rows(void *user, uint64_t k)
     return status || !shape.rows ? status : dcsr_view_get_pieces(part, 0, first, &none);
 }
 
+/* Finds the rows of all parts. */
+static dcsr_status find_parts(dcsr_i_edges *e, dcsr_multi_view *A)
+{
+    dcsr_multi_view_info info;
+    stretch part[DCSR_MAX_DEVICES];
+    e->status = dcsr_multi_view_get_info(A, &info);
+    e->count = info.nnz;
+    for (uint64_t k = 0; k < info.parts && !e->status; k++) {
+        part[k] = (stretch){.first = info.border[k], .rows = info.border[k + 1] - info.border[k]};
+        e->status = dcsr_multi_view_get_part(A, k, &part[k].view);
+    }
+    if (!e->status) e->status = dcsr_multi_run(info.devices, bring_rows, A);
+    return e->status ? e->status : find_rows(e, part, info.parts);
+}
+
 dcsr_status dcsr_i_edges_of_parts(dcsr_i_edges *e, dcsr_multi_view *A, dcsr_i_edges_kind kind,
                                   const char *call)
 {
     dcsr_multi_view_info info;
     dcsr_multi_info devices;
-    stretch part[DCSR_MAX_DEVICES];
     *e = (dcsr_i_edges){0};
     e->status = dcsr_multi_view_get_info(A, &info);
     if (!e->status) e->status = dcsr_multi_get_info(info.devices, &devices);
@@ -313,15 +312,13 @@ dcsr_status dcsr_i_edges_of_parts(dcsr_i_edges *e, dcsr_multi_view *A, dcsr_i_ed
     e->context = devices.context[0];
     e->team = devices.host;
     e->vertices = info.rows;
-    e->count = info.nnz;
     e->type = info.type;
     e->size = dcsr_type_size(info.type);
     e->layout = DCSR_LAYOUT_SEGMENTS;
-    for (uint64_t k = 0; k < info.parts && !e->status; k++) {
-        part[k] = (stretch){.first = info.border[k], .rows = info.border[k + 1] - info.border[k]};
-        e->status = dcsr_multi_view_get_part(A, k, &part[k].view);
+    if (kind == DCSR_I_EDGES_IN) {
+        e->status = dcsr_multi_transpose(&e->parts, A, NULL);
+        if (!e->status) e->status = dcsr_multi_view_create(&e->parts_view, e->parts, DCSR_LAYOUT_SEGMENTS, 0);
+        return e->status ? e->status : find_parts(e, e->parts_view);
     }
-    if (!e->status) e->status = dcsr_multi_run(info.devices, bring_rows, A);
-    if (!e->status) find_rows(e, part, info.parts);
-    return e->status || kind == DCSR_I_EDGES_OUT ? e->status : turn(e, kind != DCSR_I_EDGES_IN);
+    return find_parts(e, A) || kind == DCSR_I_EDGES_OUT ? e->status : mirror(e);
 }

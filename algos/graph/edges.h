@@ -43,6 +43,8 @@ typedef struct dcsr_i_edges {
     /* What is freed at the end. */
     dcsr_matrix *matrix;
     dcsr_view *view;
+    dcsr_multi_matrix *parts;
+    dcsr_multi_view *parts_view;
     int blocks;
     struct {
         void *memory;
@@ -94,8 +96,8 @@ static inline dcsr_status dcsr_i_edges_on_device(dcsr_i_edges *e, dcsr_view *A, 
     return dcsr_i_edges_open(e, A, true, kind, symmetric, call);
 }
 
-/* The edges of all rows of a matrix on several devices, in host memory; rows on GPUs are copied there. OUT, from which
- * the others are made: e->rows stays. IN ascend; BOTH come in any order, and twice where they are there both ways. */
+/* The edges of all rows of a matrix on several devices, in host memory; rows on GPUs are copied there. OUT, or IN, or
+ * BOTH: these in any order, and twice where they are there both ways. */
 dcsr_status dcsr_i_edges_of_parts(dcsr_i_edges *e, dcsr_multi_view *A, dcsr_i_edges_kind kind,
                                   const char *call);
 

@@ -166,10 +166,14 @@ static dcsr_status walk_on_gpus(double *rank, dcsr_pagerank_result *result, walk
 
 static dcsr_status walk_on_host(double *rank, dcsr_pagerank_result *result, const walk *p)
 {
-    dcsr_i_edges in;
+    dcsr_i_edges in, out;
     dcsr_i_edges_of_parts(&in, p->w.A, p->o.symmetric ? DCSR_I_EDGES_OUT : DCSR_I_EDGES_IN, call);
     double *degree = dcsr_i_edges_take(&in, in.vertices, sizeof *degree);
-    for (uint64_t v = 0; v < in.vertices && !in.status; v++) degree[v] = (double)in.rows[v].count;
+    if (!in.status) {
+        dcsr_i_edges_of_parts(&out, p->w.A, DCSR_I_EDGES_OUT, call);
+        for (uint64_t v = 0; v < in.vertices && !out.status; v++) degree[v] = (double)out.rows[v].count;
+        in.status = dcsr_i_edges_close(&out);
+    }
     dcsr_i_pagerank(&in, degree, rank, result, &p->o);
     return dcsr_i_edges_close(&in);
 }

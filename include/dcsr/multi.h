@@ -398,7 +398,7 @@ DCSR_API dcsr_status dcsr_multi_bfs(int32_t *level, dcsr_bfs_result *result, dcs
 /* PageRank, as dcsr_pagerank(). On GPUs ranks agree with its within the tolerance: all is fp64, and options->adaptive
  * changes nothing; with options->symmetric an iteration is an mxv, which has nothing to merge, else a vxm; ranks
  * depend on the borders, by rounding. result may be NULL. Errors: also INVALID_ARGUMENT for a weight that is negative,
- * infinite or NaN. Cost: O(n + m) an iteration. Memory: 56 n bytes; on the cpu without options->symmetric 4 m for the
+ * infinite or NaN. Cost: O(n + m) an iteration. Memory: 56 n bytes; on the cpu without options->symmetric also the
  * transpose. */
 DCSR_API dcsr_status dcsr_multi_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_multi_view *A,
                                          const dcsr_pagerank_options *options);
