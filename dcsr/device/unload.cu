@@ -24,7 +24,7 @@ static __global__ void unload(dcsr_i_cuda_packed from, uint64_t *keys, uint64_t 
     if (threadIdx.x) return;
     __threadfence();
     if (atomicAdd(tell.arrived, 1u) + 1 < gridDim.x) return;
-    *tell.arrived = 0;
+    atomicExch(tell.arrived, 0u);
     __threadfence_system();
     dcsr_i_cuda_show(tell.told, tell.what);
 }

@@ -100,9 +100,10 @@ static void put_kernels(staging *s)
 {
     while (atomic_load(&s->packed) && !atomic_exchange(&s->in_use, true)) {
         for (slot *from = atomic_exchange(&s->packed, NULL), *next; from; from = next) {
+            const uint64_t piece = from->piece; /* once the kernel is there it may be another's */
             next = from->next;
             unload(s, from);
-            atomic_store(&from->put, from->piece + 1); /* then another may wait for it */
+            atomic_store(&from->put, piece + 1); /* then another may wait for it */
         }
         atomic_store(&s->in_use, false);
     }
