@@ -221,5 +221,7 @@ dcsr_status dcsr_i_cuda_all_gathered(dcsr_i_cuda_stream *stream, dcsr_status min
     dcsr_i_cuda_group *group = stream->device->group;
     if (!member_of(stream)->by_nccl) return mine;
     if (mine != DCSR_OK) end_all(group, member_of(stream));
-    return mine == DCSR_OK && group->ended ? another_failed() : mine;
+    if (mine == DCSR_OK && !group->ended) return DCSR_OK;
+    dcsr_i_cuda_settle(stream, "gathering"); /* what others offer is read until then */
+    return mine == DCSR_OK ? another_failed() : mine;
 }
