@@ -259,6 +259,7 @@ int main(int argc, char **argv)
     measure_grid(&b, strong, 2, (uint64_t)BENCH_SIZE_ON(&b, 60, 700, 10000));
     measure_rmat(&b, strong, BENCH_SIZE_ON(&b, 8, 16, 22));
     measure_rmat(&b, strong, BENCH_SIZE_ON(&b, 9, 17, 24));
+    if (b.gpu && !b.quick && bench_has_time(&b, "rmat:26,16")) measure_rmat(&b, strong, 26);
     measure_grid(&b, strong, 3, (uint64_t)BENCH_SIZE_ON(&b, 12, 80, 368));
     bench_table *weak = bench_table_begin(&b, "scaling_weak", "y = A x with as many points for each device",
                                           "matrix devices | ms:%.3f of_linear:%.3f");
