@@ -31,22 +31,22 @@ dcsr_status dcsr_i_edges_close(dcsr_i_edges *e)
     return e->status;
 }
 
-static dcsr_status check_square(dcsr_i_edges *e, uint64_t rows, uint64_t cols, const char *call)
+static dcsr_status check_square(dcsr_i_edges *e, uint64_t rows, uint64_t cols)
 {
     if (rows == cols) return DCSR_OK;
     return e->status = dcsr_thread_fail(DCSR_ERROR_DIMENSION_MISMATCH,
                                         "%s: the view has %llu rows and %llu columns; a graph is square",
-                                        call, (unsigned long long)rows, (unsigned long long)cols);
+                                        e->call, (unsigned long long)rows, (unsigned long long)cols);
 }
 
 /* Fills in what is known without reading. */
 static dcsr_status open_view(dcsr_i_edges *e, dcsr_view *A, const char *call, bool on_device)
 {
     dcsr_view_shape shape;
-    *e = (dcsr_i_edges){0};
+    *e = (dcsr_i_edges){.call = call};
     e->status = dcsr_view_get_shape(A, &shape);
     if (e->status) return e->status;
-    if (check_square(e, shape.rows, shape.cols, call)) return e->status;
+    if (check_square(e, shape.rows, shape.cols)) return e->status;
     e->context = e->team = shape.context;
     e->vertices = shape.rows;
     e->count = shape.nnz;
@@ -305,10 +305,10 @@ dcsr_status dcsr_i_edges_of_parts(dcsr_i_edges *e, dcsr_multi_view *A, dcsr_i_ed
 {
     dcsr_multi_view_info info;
     dcsr_multi_info devices;
-    *e = (dcsr_i_edges){0};
+    *e = (dcsr_i_edges){.call = call};
     e->status = dcsr_multi_view_get_info(A, &info);
     if (!e->status) e->status = dcsr_multi_get_info(info.devices, &devices);
-    if (e->status || check_square(e, info.rows, info.cols, call)) return e->status;
+    if (e->status || check_square(e, info.rows, info.cols)) return e->status;
     e->context = devices.context[0];
     e->team = devices.host;
     e->vertices = info.rows;

@@ -28,6 +28,7 @@ enum { DCSR_I_EDGES_BLOCKS = 32 };
 typedef struct dcsr_i_edges {
     dcsr_context *context;
     dcsr_context *team; /* whose threads go over them */
+    const char *call;   /* for messages */
     dcsr_status status; /* of all that was done with it */
     dcsr_layout layout; /* of the view */
     dcsr_type type;     /* of the values */

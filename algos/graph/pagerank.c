@@ -180,16 +180,15 @@ dcsr_status dcsr_i_pagerank_portions(double **portions, dcsr_i_edges *in, const 
     if (in->status) return in->status;
     for (uint64_t v = 0; v < n; v++) {
         if (!(weights[v] >= 0) || isinf(weights[v]))
-            return in->status =
-                       dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                                        "dcsr_pagerank: personal[%llu] is %g; give finite weights from 0 on",
-                                        (unsigned long long)v, weights[v]);
+            return in->status = dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                                 "%s: personal[%llu] is %g; give finite weights from 0 on",
+                                                 in->call, (unsigned long long)v, weights[v]);
         all += weights[v];
     }
     if (n && !(all > 0 && !isinf(all)))
         return in->status =
                    dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                                    "dcsr_pagerank: the sum of personal is %g; give a weight above 0", all);
+                                    "%s: the sum of personal is %g; give a weight above 0", in->call, all);
     for (uint64_t v = 0; v < n; v++) made[v] = weights[v] / all;
     *portions = made;
     return DCSR_OK;

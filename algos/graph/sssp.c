@@ -266,14 +266,14 @@ static dcsr_status look_at_weights(dcsr_i_edges *e, range *r)
 void dcsr_i_sssp_check_source(dcsr_i_edges *e, uint64_t source)
 {
     if (e->status || source < e->vertices) return;
-    e->status = dcsr_thread_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE, "dcsr_sssp: source %llu of %llu vertices",
+    e->status = dcsr_thread_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE, "%s: source %llu of %llu vertices", e->call,
                                  (unsigned long long)source, (unsigned long long)e->vertices);
 }
 
 void dcsr_i_sssp_refuse_nan(dcsr_i_edges *e, uint64_t vertex)
 {
     e->status = dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                                 "dcsr_sssp: an edge of vertex %llu has the weight NaN; give it a number",
+                                 "%s: an edge of vertex %llu has the weight NaN; give it a number", e->call,
                                  (unsigned long long)vertex);
 }
 
