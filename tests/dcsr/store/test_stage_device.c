@@ -3,6 +3,9 @@
  * 256. */
 #include "dcsr/store/cuda/store_cuda.h"
 #include "tests/support/support_batches.h"
+#if TEST_EMULATOR
+#include "tests/simt/simt_control.h"
+#endif
 #include <pthread.h>
 
 static dcsr_status give_from_host(dcsr_matrix *matrix, const batch *b, dcsr_type type, bool insert,
@@ -81,6 +84,49 @@ Test(pieces, are_packed_by_several_threads)
     dcsr_matrix_destroy(matrix);
     test_close(own);
 }
+
+#if TEST_EMULATOR
+/* Threads that wait for a slot whose kernel never runs learn of it, and the call says so. A process cannot use a device
+ * that is lost again, so each case has one of its own. */
+static void lose(long operations)
+{
+    enum { N = 20000 };
+    if (!dcsr_i_cuda_usable(test_device_number())) cr_skip_test("there is no GPU");
+    if (TEST_THREAD_SANITIZER) cr_skip_test("devices are not lost under ThreadSanitizer");
+    dcsr_context *own;
+    TEST_OK(dcsr_context_create(&own, &(dcsr_context_options){.device = DCSR_DEVICE_CUDA, .threads = 6}));
+    dcsr_matrix *matrix = test_matrix(own, DCSR_FP32, ROWS, COLS, DCSR_POLICY_LAST);
+    uint64_t *rows = test_allocate(N, sizeof *rows), *cols = test_allocate(N, sizeof *cols);
+    float *values = test_allocate(N, sizeof *values);
+    test_random random = {6};
+    for (size_t i = 0; i < N; i++) {
+        rows[i] = test_random_below(&random, ROWS);
+        cols[i] = test_random_below(&random, COLS);
+        values[i] = (float)i;
+    }
+    simt_fail_device_after(0, operations);
+    dcsr_status status = dcsr_matrix_insert(matrix, N, rows, cols, values, NULL);
+    if (!status) status = dcsr_matrix_wait(matrix);
+    simt_fail_device_after(0, -1);
+    cr_assert(status == DCSR_ERROR_DEVICE || status == DCSR_ERROR_OUT_OF_MEMORY, "%d: %s", status,
+              dcsr_thread_error());
+    free(rows), free(cols), free(values);
+    dcsr_matrix_destroy(matrix);
+    dcsr_context_destroy(own);
+}
+
+#define LOST(operations)                                      \
+    Test(pieces, of_a_device_that_is_lost_after_##operations) \
+    {                                                         \
+        lose(operations);                                     \
+    }
+LOST(1)
+LOST(4)
+LOST(9)
+LOST(20)
+LOST(45)
+LOST(70)
+#endif
 
 Test(pieces, with_an_entry_outside_leave_nothing)
 {
