@@ -8,6 +8,7 @@
 #include "dcsr/device/all_gather_cuda.h"
 #include "dcsr/device/device_state.cuh"
 #include "dcsr/device/nccl_cuda.h"
+#include <new>
 #include <time.h>
 
 /* Smaller parts take as long by NCCL as its kernels do to begin. */
