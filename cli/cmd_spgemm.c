@@ -41,7 +41,7 @@ static dcsr_status count_products(uint64_t *products, dcsr_view *A, dcsr_view *B
     return DCSR_OK;
 }
 
-/* ---- What is told ---- */
+/* ---- The report ---- */
 
 typedef struct outcome {
     uint64_t rows, cols, nnz, products;

@@ -93,7 +93,8 @@ static void close_side(side *s)
 
 /* ---- Levels ---- */
 
-/* Makes what this device and so many, with it, have found the frontier; all know then whether there is one. */
+/* The next frontier is what this device has found and, where `devices` is not 0, what the others have. Each then knows
+ * whether there is one. */
 static dcsr_status collect(side *s, uint64_t devices, int32_t depth)
 {
     dcsr_traverse_result *result = &s->mine->result;

@@ -36,7 +36,7 @@ typedef struct dcsr_i_cuda_part_search {
     dcsr_i_cuda_part_found *found;
 } dcsr_i_cuda_part_search;
 
-/* multi_traverse.cu: what is fresh here or on another of so many devices, and not visited, gets its level. */
+/* multi_traverse.cu: gives a level to what is fresh, here or on the other ones of so many devices, and not visited. */
 void dcsr_i_cuda_part_collect(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_part_search *search,
                               uint64_t devices, int32_t level);
 

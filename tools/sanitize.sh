@@ -72,13 +72,14 @@ number=0
 for tool; do
     # Beside other processes initcheck reports reads of what has been written (tools/initcheck.cu).
     most=$jobs
-    if [ "$tool" = initcheck ]; then wait && most=1; fi
+    if [ "$tool" = initcheck ] && wait; then most=1; fi
     for suite in "${suites[@]}"; do
         while [ "$(jobs -rp | wc -l)" -ge "$most" ]; do wait -n; done
         number=$((number + 1))
         # What it prints is shown when it has ended, in one piece.
         (check_suite "$tool" "$suite" $number >"$results/text.$number"; cat "$results/text.$number") &
     done
+    if [ "$tool" = initcheck ]; then wait; fi
 done
 wait
 passed=$(find "$results" -name 'passed.*' | wc -l)

@@ -3,7 +3,6 @@
  * parent[v] <= v always, so that parents form trees, and the root of a finished one is the least vertex of its
  * component: whatever the order in which threads link, the result is the same. */
 #include "algos/graph/cuda/graph_cuda.h"
-#include "algos/graph/host.h"
 #include "algos/graph/random_order.h"
 #include <stdatomic.h>
 #include <string.h>

@@ -120,15 +120,19 @@ static uint64_t find_pieces(dcsr_i_edges *e, const stretch *of)
     return joined;
 }
 
+/* Rows of a view on a device come to the host when one is first asked for: what can fail, fails here. */
+static dcsr_status bring_rows(dcsr_view *view, uint64_t rows)
+{
+    dcsr_piece first[DCSR_MAX_SEGMENTS];
+    int count;
+    return rows ? dcsr_view_get_pieces(view, 0, first, &count) : DCSR_OK;
+}
+
+/* Behind bring_rows(). */
 static dcsr_status find_rows(dcsr_i_edges *e, const stretch *stretches, uint64_t count)
 {
     uint64_t joined = 0, at = 0;
-    dcsr_piece first[DCSR_MAX_SEGMENTS];
-    int none;
     e->rows = dcsr_i_edges_take(e, e->vertices, sizeof *e->rows);
-    /* What can fail, fails here: on a device all is copied. */
-    for (uint64_t s = 0; s < count && !e->status; s++)
-        if (stretches[s].rows) e->status = dcsr_view_get_pieces(stretches[s].view, 0, first, &none);
     for (uint64_t s = 0; s < count && !e->status; s++) joined += find_pieces(e, &stretches[s]);
     if (e->status || !joined) return e->status;
     uint64_t *begin = dcsr_i_edges_take(e, e->vertices, sizeof *begin);
@@ -148,7 +152,9 @@ static dcsr_status take_out(dcsr_i_edges *e, dcsr_view *A, const char *call, boo
     dcsr_status status = open_view(e, A, call, on_device);
     if (status) return status;
     if (e->layout == DCSR_LAYOUT_CSR) return lend_csr(e, A);
-    return on_device ? dcsr_i_graph_device->gather(e, A) : find_rows(e, &(stretch){A, 0, e->vertices}, 1);
+    if (on_device) return dcsr_i_graph_device->gather(e, A);
+    e->status = bring_rows(A, e->vertices);
+    return e->status ? e->status : find_rows(e, &(stretch){A, 0, e->vertices}, 1);
 }
 
 /* A pattern of this graph's size, and then a CSR view of it. */
@@ -273,16 +279,14 @@ static dcsr_status mirror(dcsr_i_edges *e)
     return DCSR_OK;
 }
 
-/* Rows on a GPU come to the host when one is first asked for: those of all devices at once. */
-static dcsr_status bring_rows(void *user, uint64_t k)
+/* Those of all devices at once. */
+static dcsr_status bring_part(void *user, uint64_t k)
 {
     dcsr_view *part;
     dcsr_view_shape shape;
-    dcsr_piece first[DCSR_MAX_SEGMENTS];
-    int none;
     dcsr_status status = dcsr_multi_view_get_part(user, k, &part);
     if (!status) status = dcsr_view_get_shape(part, &shape);
-    return status || !shape.rows ? status : dcsr_view_get_pieces(part, 0, first, &none);
+    return status ? status : bring_rows(part, shape.rows);
 }
 
 /* Finds the rows of all parts. */
@@ -296,7 +300,7 @@ static dcsr_status find_parts(dcsr_i_edges *e, dcsr_multi_view *A)
         part[k] = (stretch){.first = info.border[k], .rows = info.border[k + 1] - info.border[k]};
         e->status = dcsr_multi_view_get_part(A, k, &part[k].view);
     }
-    if (!e->status) e->status = dcsr_multi_run(info.devices, bring_rows, A);
+    if (!e->status) e->status = dcsr_multi_run(info.devices, bring_part, A);
     return e->status ? e->status : find_rows(e, part, info.parts);
 }
 

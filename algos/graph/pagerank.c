@@ -11,7 +11,6 @@
  * on in the last iterations. */
 #include "algos/graph/pagerank.h"
 #include "algos/graph/cuda/graph_cuda.h"
-#include "algos/graph/host.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>

@@ -12,7 +12,6 @@
 #include "algos/graph/sssp.h"
 #include "algos/graph/cuda/graph_cuda.h"
 #include "algos/graph/found.h"
-#include "algos/graph/host.h"
 #include <math.h>
 #include <string.h>
 
@@ -277,11 +276,11 @@ void dcsr_i_sssp_refuse_nan(dcsr_i_edges *e, uint64_t vertex)
                                  (unsigned long long)vertex);
 }
 
-double dcsr_i_sssp_width(const dcsr_i_edges *e, double sum, double delta)
+double dcsr_i_sssp_width(uint64_t vertices, uint64_t edges, double sum, double delta)
 {
     /* By measurement, on grids, random and R-MAT graphs: as large as the least of eight edges of a vertex, about. */
-    const double entries = (double)(e->count ? e->count : 1), mean = sum / entries;
-    return delta > 0 ? delta : 8 * mean * (double)e->vertices / entries;
+    const double entries = (double)(edges ? edges : 1), mean = sum / entries;
+    return delta > 0 ? delta : 8 * mean * (double)vertices / entries;
 }
 
 void dcsr_i_sssp(dcsr_i_edges *e, double *distance, dcsr_sssp_result *result, uint64_t source, double delta)
@@ -293,7 +292,7 @@ void dcsr_i_sssp(dcsr_i_edges *e, double *distance, dcsr_sssp_result *result, ui
     if (!e->status) make_weights(e);
     if (!e->status) look_at_weights(e, &weights);
     if (!e->status && weights.least < 0) dcsr_i_sssp_negative(e, made, &found, source);
-    const double width = dcsr_i_sssp_width(e, weights.sum, delta);
+    const double width = dcsr_i_sssp_width(e->vertices, e->count, weights.sum, delta);
     if (!e->status && !(weights.least < 0)) search_near_and_far(e, made, source, width);
     if (e->status) return;
     for (uint64_t v = 0; v < e->vertices; v++) {

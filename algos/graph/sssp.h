@@ -13,6 +13,6 @@ void dcsr_i_sssp_check_source(dcsr_i_edges *e, uint64_t source);
 /* INVALID_ARGUMENT: a weight of the vertex's edges is no number. */
 void dcsr_i_sssp_refuse_nan(dcsr_i_edges *e, uint64_t vertex);
 /* The width of a bucket: delta, or chosen where that is 0, for weights of this sum. */
-double dcsr_i_sssp_width(const dcsr_i_edges *e, double sum, double delta);
+double dcsr_i_sssp_width(uint64_t vertices, uint64_t edges, double sum, double delta);
 
 #endif

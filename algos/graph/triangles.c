@@ -4,7 +4,6 @@
  * lists of hubs are short. A triangle a < b < c is found at c: with the list of c marked in bits, those of its members
  * are looked up there. What is looked up most are the hubs, whose bits lie together. */
 #include "algos/graph/cuda/graph_cuda.h"
-#include "algos/graph/host.h"
 #include <omp.h>
 #include <string.h>
 
@@ -175,13 +174,19 @@ static void ask(answer *a, dcsr_i_edges *e, dcsr_view *A, bool symmetric, bool o
         find_on_host(e, a);
 }
 
+static void give(const dcsr_i_edges *e, const answer *found, uint64_t *triangles,
+                 dcsr_triangles_result *result)
+{
+    if (e->status) return;
+    if (triangles) memcpy(triangles, found->own, e->vertices * sizeof *triangles);
+    if (result) result->triangles = found->triangles;
+}
+
 void dcsr_i_triangles(dcsr_i_edges *e, uint64_t *triangles, dcsr_triangles_result *result)
 {
     answer found = {.own = triangles ? dcsr_i_edges_take(e, e->vertices, sizeof *found.own) : NULL};
     if (!e->status) find_on_host(e, &found);
-    if (e->status) return;
-    if (triangles) memcpy(triangles, found.own, e->vertices * sizeof *triangles);
-    if (result) result->triangles = found.triangles;
+    give(e, &found, triangles, result);
 }
 
 dcsr_status dcsr_triangles(uint64_t *triangles, dcsr_triangles_result *result, dcsr_view *A,
@@ -193,10 +198,7 @@ dcsr_status dcsr_triangles(uint64_t *triangles, dcsr_triangles_result *result, d
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
                                 "dcsr_triangles: triangles and result are NULL; give one of them");
     ask(&found, &e, A, options && options->symmetric, triangles != NULL, false, "dcsr_triangles");
-    if (!e.status) {
-        if (triangles) memcpy(triangles, found.own, e.vertices * sizeof *triangles);
-        if (result) result->triangles = found.triangles;
-    }
+    give(&e, &found, triangles, result);
     return dcsr_i_edges_close(&e);
 }
 

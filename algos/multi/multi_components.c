@@ -1,6 +1,6 @@
 /* multi_components.c: weakly connected components on several devices. On the cpu these have one memory, and all of
  * their threads link the rows of all; GPUs link trees of their own (cuda/multi_components_cuda.c). */
-#include "algos/graph/host.h"
+#include "algos/graph/edges.h"
 #include "algos/multi/cuda/multi_cuda.h"
 #include "algos/multi/multi_work.h"
 

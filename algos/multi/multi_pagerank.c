@@ -7,7 +7,7 @@
  *
  * where lost is the rank of vertices without edges. If A is symmetric its rows lead to a vertex as well as from it, and
  * the sum is A handed, for which no terms have to be merged. All is fp64. */
-#include "algos/graph/host.h"
+#include "algos/graph/edges.h"
 #include "algos/graph/pagerank.h"
 #include "algos/multi/multi_work.h"
 #include <dcsr/vector_ops.h>
@@ -166,16 +166,17 @@ static dcsr_status walk_on_gpus(double *rank, dcsr_pagerank_result *result, walk
 
 static dcsr_status walk_on_host(double *rank, dcsr_pagerank_result *result, const walk *p)
 {
-    dcsr_i_edges in, out;
-    dcsr_i_edges_of_parts(&in, p->w.A, p->o.symmetric ? DCSR_I_EDGES_OUT : DCSR_I_EDGES_IN, call);
-    double *degree = dcsr_i_edges_take(&in, in.vertices, sizeof *degree);
-    if (!in.status) {
-        dcsr_i_edges_of_parts(&out, p->w.A, DCSR_I_EDGES_OUT, call);
-        for (uint64_t v = 0; v < in.vertices && !out.status; v++) degree[v] = (double)out.rows[v].count;
-        in.status = dcsr_i_edges_close(&out);
+    dcsr_i_edges out, turned = {0}, *in = &out;
+    dcsr_i_edges_of_parts(&out, p->w.A, DCSR_I_EDGES_OUT, call);
+    double *degree = dcsr_i_edges_take(&out, out.vertices, sizeof *degree);
+    for (uint64_t v = 0; v < out.vertices && !out.status; v++) degree[v] = (double)out.rows[v].count;
+    if (!out.status && !p->o.symmetric) {
+        in = &turned;
+        out.status = dcsr_i_edges_of_parts(in, p->w.A, DCSR_I_EDGES_IN, call);
     }
-    dcsr_i_pagerank(&in, degree, rank, result, &p->o);
-    return dcsr_i_edges_close(&in);
+    dcsr_i_pagerank(in, degree, rank, result, &p->o);
+    if (in == &turned) out.status = dcsr_i_edges_close(in);
+    return dcsr_i_edges_close(&out);
 }
 
 dcsr_status dcsr_multi_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_multi_view *A,

@@ -2,7 +2,7 @@
  * the cpu, and where a weight is negative or no number, all threads of the host search the rows of all devices, as on
  * one. Distances only ever fall, to the least over all paths of sums rounded on the way, so they are those of one
  * device, bit for bit. */
-#include "algos/graph/host.h"
+#include "algos/graph/sssp.h"
 #include "algos/multi/cuda/multi_cuda.h"
 #include "algos/multi/multi_work.h"
 #include <dcsr/reduce.h>
@@ -56,12 +56,11 @@ static dcsr_status search_on_gpus(double *distance, dcsr_sssp_result *result, bo
     }
     *done = !(least < 0 || isnan(sum));
     if (!*done) return DCSR_OK;
-    const double edges = info.nnz ? (double)info.nnz : 1, width = 8 * (sum / edges) * (double)w->n / edges;
     double *made = dcsr_context_allocate(w->context, w->n, sizeof *made);
     if (!made) return dcsr_thread_status();
     dcsr_sssp_result of_all = {0};
-    status =
-        dcsr_i_multi_graph_device->sssp(made, &of_all, w->A, source, delta > 0 ? delta : BUCKETS * width);
+    status = dcsr_i_multi_graph_device->sssp(
+        made, &of_all, w->A, source, delta > 0 ? delta : BUCKETS * dcsr_i_sssp_width(w->n, info.nnz, sum, 0));
     if (!status) memcpy(distance, made, w->n * sizeof *distance);
     if (!status && result) *result = of_all;
     dcsr_context_free(w->context, made, w->n, sizeof *made);

@@ -1,6 +1,6 @@
 /* multi_triangles.c: triangles on several devices. GPUs count them by lists (cuda/multi_triangles_cuda.c), where edges
  * go both ways and rows ascend; else all threads of the host do, as on one device. */
-#include "algos/graph/host.h"
+#include "algos/graph/edges.h"
 #include "algos/multi/cuda/multi_cuda.h"
 #include "algos/multi/multi_work.h"
 #include <string.h>

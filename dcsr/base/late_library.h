@@ -5,6 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A function, and where its address goes in a table. */
 typedef struct dcsr_i_late_function {
     const char *name;
@@ -15,5 +19,9 @@ typedef struct dcsr_i_late_function {
  * that can be opened. Whether it has the functions, of which the last `optional` may be missing (NULL). */
 bool dcsr_i_late_library(void *table, const dcsr_i_late_function *functions, size_t count, size_t optional,
                          const char *variable, const char *const *names);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

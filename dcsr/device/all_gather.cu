@@ -6,8 +6,8 @@
  * then the others', in whose calls their threads may be; those wait at most until NCCL notices. From then on the group
  * copies. */
 #include "dcsr/device/all_gather_cuda.h"
+#include "dcsr/base/late_library.h"
 #include "dcsr/device/device_state.cuh"
-#include "dcsr/device/nccl_cuda.h"
 #include <new>
 #include <time.h>
 
@@ -44,6 +44,38 @@ struct dcsr_i_cuda_group {
     member members[DCSR_CUDA_MOST_DEVICES];
 };
 
+/* ---- Finding NCCL ---- */
+
+static dcsr_i_nccl functions;
+static const dcsr_i_nccl *stand_in;
+static bool there;
+static pthread_once_t looked_for = PTHREAD_ONCE_INIT;
+
+static void look_for_nccl(void)
+{
+#ifndef DCSR_SIMT /* it knows nothing of the emulator's memory */
+    static const dcsr_i_late_function each[] = {{"ncclGetVersion", offsetof(dcsr_i_nccl, get_version)},
+                                                {"ncclCommInitAll", offsetof(dcsr_i_nccl, create_all)},
+                                                {"ncclCommDestroy", offsetof(dcsr_i_nccl, destroy)},
+                                                {"ncclCommAbort", offsetof(dcsr_i_nccl, abort)},
+                                                {"ncclAllGather", offsetof(dcsr_i_nccl, all_gather)}};
+    static const char *const names[] = {nullptr};
+    there = dcsr_i_late_library(&functions, each, sizeof each / sizeof *each, 0, "DCSR_NCCL", names);
+#endif
+}
+
+static const dcsr_i_nccl *find_nccl(void)
+{
+    if (stand_in) return stand_in;
+    pthread_once(&looked_for, look_for_nccl);
+    return there ? &functions : nullptr;
+}
+
+void dcsr_i_nccl_stand_in(const dcsr_i_nccl *library)
+{
+    stand_in = library;
+}
+
 /* ---- Groups ---- */
 
 static cudaError_t add_member(dcsr_i_cuda_group *group, dcsr_i_cuda_device *device)
@@ -68,7 +100,7 @@ dcsr_status dcsr_i_cuda_group_open(dcsr_i_cuda_group **group, dcsr_i_cuda_device
     if (!memory) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_group *opened = new (memory) dcsr_i_cuda_group();
     pthread_mutex_init(&opened->lock, nullptr);
-    if (count > 1) opened->nccl = dcsr_i_nccl_find();
+    if (count > 1) opened->nccl = find_nccl();
     for (uint64_t k = 0; k < count; k++) {
         const cudaError_t error = add_member(opened, devices[k]);
         if (error == cudaSuccess) continue;

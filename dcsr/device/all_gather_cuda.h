@@ -17,6 +17,19 @@
 extern "C" {
 #endif
 
+/* What is used of NVIDIA's NCCL, which is looked for at run time, if DCSR_NCCL names it. Names and numbers are those of
+ * its interface, which versions 2.2 and later have. Functions return 0 for success. */
+enum { DCSR_NCCL_BYTES = 1 }; /* ncclUint8 */
+typedef struct dcsr_i_nccl {
+    int (*get_version)(int *version); /* 22807 is 2.28.7 */
+    int (*create_all)(void **communicators, int count, const int *devices);
+    int (*destroy)(void *communicator);
+    int (*abort)(void *communicator);
+    int (*all_gather)(const void *from, void *to, size_t count, int type, void *communicator, void *stream);
+} dcsr_i_nccl;
+/* For tests: what groups that are opened from now on find; NULL: what there is. */
+void dcsr_i_nccl_stand_in(const dcsr_i_nccl *library);
+
 /* Devices that gather, each in one group at most. */
 typedef struct dcsr_i_cuda_group dcsr_i_cuda_group;
 

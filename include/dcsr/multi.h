@@ -405,8 +405,8 @@ DCSR_API dcsr_status dcsr_multi_pagerank(double *rank, dcsr_pagerank_result *res
 
 /* Weakly connected components, as dcsr_components(), with its result. component or result may be NULL, not both. On
  * GPUs each device links the edges that it has, and all join their trees: cost O(n + m / devices), and 4 n bytes from
- * each of the others once, or twice with options->symmetric; memory of each 4 n bytes for itself and for each of the
- * others. */
+ * each of the others once, or twice with options->symmetric; memory of each 4 n bytes for itself and for each of
+ * all. */
 DCSR_API dcsr_status dcsr_multi_components(uint32_t *component, dcsr_components_result *result,
                                            dcsr_multi_view *A, const dcsr_graph_options *options);
 

@@ -1,7 +1,7 @@
 /* test_all_gather_device.c: what devices bring together, by copies and by NCCL: on a stand-in for it, a library of the
  * same functions that copies, and, on GPUs that have it, by NCCL itself. */
 #include "dcsr/base/runtime.h"
-#include "dcsr/device/nccl_cuda.h"
+#include "dcsr/device/all_gather_cuda.h"
 #include "tests/support/support_multi.h"
 #include <dcsr/generate.h>
 #include <dcsr/graph.h>
@@ -222,7 +222,7 @@ static int nccl_of(const both *g)
 
 /* ---- The tests ---- */
 
-/* On the emulator parts of 64 bytes are large; on GPUs a megabyte, which forests of so many vertices have. */
+/* NCCL gathers parts of 64 bytes and more on the emulator, of a megabyte on GPUs: forests of 300,000 vertices. */
 static void bring(bool by_nccl)
 {
     const uint64_t sizes[] = {400, TEST_SIZE(6000, 2000, 700), test_on_emulator() ? 5 : 300000};
@@ -265,7 +265,7 @@ Test(all_gather, copies_where_communicators_are_refused)
     close_both(&g);
 }
 
-/* Of one device: it is told, nobody waits for it, and what comes later is copied. */
+/* One call of one device fails: the search says so, no device hangs, and later searches use copies. */
 static void fail_at(int call, dcsr_status (*task)(both *g))
 {
     dcsr_i_nccl_stand_in(&stand_in);

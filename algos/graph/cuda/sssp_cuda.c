@@ -67,7 +67,8 @@ dcsr_status dcsr_i_graph_sssp(double *distance, dcsr_sssp_result *result, dcsr_v
     look_at_weights(&e, &weights);
     *negative = weights.negative;
     if (!e.status && !weights.negative) {
-        dcsr_i_graph_search s = {.delta = delta > 0 ? delta : WIDE * dcsr_i_sssp_width(&e, weights.sum, 0)};
+        dcsr_i_graph_search s = {
+            .delta = delta > 0 ? delta : WIDE * dcsr_i_sssp_width(e.vertices, e.count, weights.sum, 0)};
         search(&e, &s, source, &piles);
         if (!e.status) dcsr_i_graph_give(&e, distance, s.distance, e.vertices * sizeof *distance);
     }

@@ -32,7 +32,7 @@ enum { TOLD_BYTES = 64 }; /* a line of the cache */
 typedef struct slot {
     struct slot *next;    /* in the list of those that are packed */
     uint64_t piece;       /* that is in it */
-    char *memory;         /* pinned: what is told, then room for the keys and values of a piece */
+    char *memory;         /* pinned: a word that the kernel writes, then the keys and values of a piece */
     _Atomic uint64_t put; /* all of its pieces below this have their kernel on the stream */
 } slot;
 

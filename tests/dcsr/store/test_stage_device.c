@@ -1,4 +1,4 @@
-/* test_stage_device.c: how batches from the host get to a device, piece by piece, and which batches are
+/* test_stage_device.c: how batches from the host get to a device (upload_cuda.c, unload.cu), and which batches are
  * applied there together. In the emulator a batch is large from 513 entries on, and a piece is one of 64 to
  * 256. */
 #include "dcsr/store/cuda/store_cuda.h"
