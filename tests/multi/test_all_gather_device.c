@@ -133,15 +133,9 @@ static const dcsr_i_nccl stand_in = {get_version, create_all, destroy, abort_all
 
 /* ---- What is compared ---- */
 
-/* A graph on the cpu and on all devices, each edge both ways. */
+/* Each edge both ways; and what is found. */
 typedef struct both {
-    dcsr_context *context;
-    dcsr_matrix *matrix;
-    dcsr_view *view;
-    dcsr_multi *devices;
-    dcsr_multi_matrix *parts;
-    dcsr_multi_view *multi;
-    uint64_t n;
+    test_both on;
     int32_t *level;
     uint32_t *component;
 } both;
@@ -150,37 +144,20 @@ static const uint64_t source = 1;
 
 static both open_both(uint64_t n, size_t edges)
 {
-    both g = {.n = n,
-              .level = test_allocate(n, sizeof *g.level),
-              .component = test_allocate(n, sizeof *g.component)};
     test_random random = {31};
-    TEST_OK(
-        dcsr_context_create(&g.context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 2}));
-    g.matrix = test_matrix(g.context, DCSR_PATTERN, n, n, DCSR_POLICY_LAST);
-    uint64_t *row = test_allocate(edges, sizeof *row), *col = test_allocate(edges, sizeof *col);
+    uint64_t *row = test_allocate(2 * edges, sizeof *row), *col = test_allocate(2 * edges, sizeof *col);
     for (size_t i = 0; i < edges; i++) {
-        row[i] = test_random_below(&random, n);
-        col[i] = (row[i] + 1 + test_random_below(&random, 1 + n / 16)) % n;
+        row[i] = col[edges + i] = test_random_below(&random, n);
+        col[i] = row[edges + i] = (row[i] + 1 + test_random_below(&random, 1 + n / 16)) % n;
     }
-    TEST_OK(dcsr_matrix_insert(g.matrix, edges, row, col, NULL, NULL));
-    TEST_OK(dcsr_matrix_insert(g.matrix, edges, col, row, NULL, NULL));
-    TEST_OK(dcsr_matrix_wait(g.matrix));
-    free(row), free(col);
-    g.view = test_view(g.matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
-    g.devices = test_devices(MOST_DEVICES, 2);
-    TEST_OK(dcsr_multi_matrix_from_view(&g.parts, g.devices, g.view, NULL));
-    TEST_OK(dcsr_multi_view_create(&g.multi, g.parts, DCSR_LAYOUT_SEGMENTS, 0));
-    return g;
+    return (both){.on = test_open_both(MOST_DEVICES, n, 2 * edges, row, col),
+                  .level = test_allocate(n, sizeof(int32_t)),
+                  .component = test_allocate(n, sizeof(uint32_t))};
 }
 
 static void close_both(both *g)
 {
-    dcsr_multi_view_destroy(g->multi);
-    dcsr_multi_matrix_destroy(g->parts);
-    dcsr_multi_destroy(g->devices);
-    dcsr_view_destroy(g->view);
-    dcsr_matrix_destroy(g->matrix);
-    test_close(g->context);
+    test_close_both(&g->on);
     free(g->level), free(g->component);
 }
 
@@ -189,26 +166,26 @@ static void close_both(both *g)
 
 static dcsr_status search(both *g)
 {
-    return dcsr_multi_traverse(g->level, NULL, g->multi, 1, &source, NULL);
+    return dcsr_multi_traverse(g->level, NULL, g->on.multi, 1, &source, NULL);
 }
 
 static dcsr_status connect(both *g)
 {
-    return dcsr_multi_components(g->component, NULL, g->multi, &(dcsr_graph_options){.symmetric = true});
+    return dcsr_multi_components(g->component, NULL, g->on.multi, &(dcsr_graph_options){.symmetric = true});
 }
 
 static void compare(both *g)
 {
-    int32_t *level = test_allocate(g->n, sizeof *level);
-    uint32_t *component = test_allocate(g->n, sizeof *component);
-    memset(g->level, 0x55, g->n * sizeof *level), memset(g->component, 0x55, g->n * sizeof *component);
-    TEST_OK(dcsr_traverse(level, NULL, g->view, 1, &source));
-    TEST_OK(dcsr_components(component, NULL, g->view, &(dcsr_graph_options){.symmetric = true}));
+    int32_t *level = test_allocate(g->on.n, sizeof *level);
+    uint32_t *component = test_allocate(g->on.n, sizeof *component);
+    memset(g->level, 0x55, g->on.n * sizeof *level), memset(g->component, 0x55, g->on.n * sizeof *component);
+    TEST_OK(dcsr_traverse(level, NULL, g->on.view, 1, &source));
+    TEST_OK(dcsr_components(component, NULL, g->on.view, &(dcsr_graph_options){.symmetric = true}));
     TEST_OK(search(g));
-    cr_assert(!memcmp(level, g->level, g->n * sizeof *level));
+    cr_assert(!memcmp(level, g->level, g->on.n * sizeof *level));
     if (HAS_COMPONENTS) {
         TEST_OK(connect(g));
-        cr_assert(!memcmp(component, g->component, g->n * sizeof *component));
+        cr_assert(!memcmp(component, g->component, g->on.n * sizeof *component));
     }
     free(level), free(component);
 }
@@ -216,7 +193,7 @@ static void compare(both *g)
 static int nccl_of(const both *g)
 {
     dcsr_multi_info info;
-    TEST_OK(dcsr_multi_get_info(g->devices, &info));
+    TEST_OK(dcsr_multi_get_info(g->on.devices, &info));
     return info.nccl;
 }
 
@@ -236,7 +213,7 @@ static void bring(bool by_nccl)
         if (!by_nccl) cr_assert_eq(version, 0);
         if (by_nccl && !version) cr_skip_test("there is no NCCL, or one device");
         compare(&g);
-        const uint64_t largest = HAS_COMPONENTS ? 4 * g.n : (g.n + 31) / 32 * 4; /* part, in bytes */
+        const uint64_t largest = HAS_COMPONENTS ? 4 * g.on.n : (g.on.n + 31) / 32 * 4; /* part, in bytes */
         if (test_on_emulator())
             cr_assert_eq(nccl.calls > 0, by_nccl && largest >= 64, "%d calls", nccl.calls);
         close_both(&g);

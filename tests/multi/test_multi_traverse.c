@@ -9,50 +9,18 @@
 
 TestSuite(multi_traverse, .init = set_devices);
 
-/* A graph on one device and on several. */
-typedef struct both {
-    dcsr_context *context;
-    dcsr_matrix *matrix;
-    dcsr_view *view;
-    dcsr_multi *devices;
-    dcsr_multi_matrix *parts;
-    dcsr_multi_view *multi;
-    uint64_t n;
-} both;
-
-/* Few rows have most entries, so that parts begin anywhere in a word of bits. The one device is the cpu. */
-static both open_both(test_random *random, int devices, uint64_t n, size_t edges)
+/* Few rows have most entries, so that parts begin anywhere in a word of bits. */
+static test_both open_both(test_random *random, int devices, uint64_t n, size_t edges)
 {
-    both g = {.n = n};
-    TEST_OK(
-        dcsr_context_create(&g.context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 2}));
-    g.matrix = test_matrix(g.context, DCSR_PATTERN, n, n, DCSR_POLICY_LAST);
     uint64_t *row = test_allocate(edges, sizeof *row), *col = test_allocate(edges, sizeof *col);
     for (size_t i = 0; i < edges; i++) {
         row[i] = test_random_below(random, test_random_once_in(random, 3) ? 1 + n / 20 : n);
         col[i] = test_random_below(random, n);
     }
-    TEST_OK(dcsr_matrix_insert(g.matrix, edges, row, col, NULL, NULL));
-    TEST_OK(dcsr_matrix_wait(g.matrix));
-    free(row), free(col);
-    g.view = test_view(g.matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
-    g.devices = test_devices(devices, 2);
-    TEST_OK(dcsr_multi_matrix_from_view(&g.parts, g.devices, g.view, NULL));
-    TEST_OK(dcsr_multi_view_create(&g.multi, g.parts, DCSR_LAYOUT_SEGMENTS, 0));
-    return g;
+    return test_open_both(devices, n, edges, row, col);
 }
 
-static void close_both(both *g)
-{
-    dcsr_multi_view_destroy(g->multi);
-    dcsr_multi_matrix_destroy(g->parts);
-    dcsr_multi_destroy(g->devices);
-    dcsr_view_destroy(g->view);
-    dcsr_matrix_destroy(g->matrix);
-    test_close(g->context);
-}
-
-static void compare(both *g, uint64_t sources, test_random *random)
+static void compare(test_both *g, uint64_t sources, test_random *random)
 {
     uint64_t *source = test_allocate(sources + 1, sizeof *source);
     int32_t *one = test_allocate(g->n, sizeof *one), *many = test_allocate(g->n, sizeof *many);
@@ -78,9 +46,9 @@ Test(multi_traverse, has_the_levels_of_one_device)
     for (int devices = 1; devices <= MOST_DEVICES; devices++) {
         for (int round = 0; round < TEST_SIZE(8, 4, 2); round++) {
             const uint64_t n = 1 + test_random_below(&random, (uint64_t)TEST_SIZE(3000, 700, 200));
-            both g = open_both(&random, devices, n, test_random_below(&random, 4 * n));
+            test_both g = open_both(&random, devices, n, test_random_below(&random, 4 * n));
             for (uint64_t sources = 0; sources < 6; sources += 1 + sources) compare(&g, sources, &random);
-            close_both(&g);
+            test_close_both(&g);
         }
     }
 }
@@ -88,7 +56,7 @@ Test(multi_traverse, has_the_levels_of_one_device)
 Test(multi_traverse, bad_arguments_are_refused)
 {
     test_random random = {2};
-    both g = open_both(&random, 2, 10, 20);
+    test_both g = open_both(&random, 2, 10, 20);
     int32_t level[10];
     const uint64_t sources[] = {3, 10};
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "A is NULL",
@@ -99,7 +67,7 @@ Test(multi_traverse, bad_arguments_are_refused)
                  dcsr_multi_traverse(level, NULL, g.multi, 1, NULL, NULL));
     TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "source 10 of 10",
                  dcsr_multi_traverse(level, NULL, g.multi, 2, sources, NULL));
-    close_both(&g);
+    test_close_both(&g);
 }
 
 #if TEST_EMULATOR
@@ -122,13 +90,13 @@ static void search_and_lose(long operations)
 {
     NEEDS_LOSSES();
     test_random random = {5};
-    both g = open_both(&random, 3, 300, 1200);
+    test_both g = open_both(&random, 3, 300, 1200);
     int32_t *level = test_allocate(g.n, sizeof *level);
     const uint64_t source = 4;
     simt_fail_device_after(1, operations);
     assert_lost(dcsr_multi_traverse(level, NULL, g.multi, 1, &source, NULL));
     free(level);
-    close_both(&g);
+    test_close_both(&g);
 }
 
 static void multiply_and_lose(long operations)
@@ -137,7 +105,7 @@ static void multiply_and_lose(long operations)
     const dcsr_semiring *semiring = dcsr_semiring_of(DCSR_ANY_PAIR, DCSR_BOOL);
     const dcsr_desc there = {.device = DCSR_DEVICE_CUDA};
     test_random random = {6};
-    both g = open_both(&random, 3, 300, 1200);
+    test_both g = open_both(&random, 3, 300, 1200);
     dcsr_multi_vector *u, *w;
     TEST_OK(dcsr_multi_vector_create(&u, g.multi, DCSR_BOOL, false));
     TEST_OK(dcsr_multi_vector_create(&w, g.multi, DCSR_BOOL, false));
@@ -148,7 +116,7 @@ static void multiply_and_lose(long operations)
     if (status == DCSR_OK) status = dcsr_multi_mxv(w, NULL, NULL, semiring, g.multi, u, &there, NULL);
     assert_lost(status);
     dcsr_multi_vector_destroy(u), dcsr_multi_vector_destroy(w);
-    close_both(&g);
+    test_close_both(&g);
 }
 
 #define LOST(n)                                            \

@@ -5,6 +5,7 @@
 #include "tests/support/support.h"
 #include <dcsr/multi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #if TEST_EMULATOR
 #include "tests/simt/simt_control.h"
 #endif
@@ -46,6 +47,44 @@ static inline dcsr_multi *test_devices(int count, int threads)
         snprintf(text, sizeof text, "cpu:%d", count);
     TEST_OK(dcsr_multi_create(&devices, text, &(dcsr_multi_options){.threads = threads}));
     return devices;
+}
+
+/* A graph on the cpu and, in parts, on several devices. */
+typedef struct test_both {
+    dcsr_context *context;
+    dcsr_matrix *matrix;
+    dcsr_view *view;
+    dcsr_multi *devices;
+    dcsr_multi_matrix *parts;
+    dcsr_multi_view *multi;
+    uint64_t n;
+} test_both;
+
+/* Of these edges, whose arrays are freed. */
+static inline test_both test_open_both(int devices, uint64_t n, size_t edges, uint64_t *row, uint64_t *col)
+{
+    test_both g = {.n = n};
+    TEST_OK(
+        dcsr_context_create(&g.context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 2}));
+    g.matrix = test_matrix(g.context, DCSR_PATTERN, n, n, DCSR_POLICY_LAST);
+    TEST_OK(dcsr_matrix_insert(g.matrix, edges, row, col, NULL, NULL));
+    TEST_OK(dcsr_matrix_wait(g.matrix));
+    free(row), free(col);
+    g.view = test_view(g.matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
+    g.devices = test_devices(devices, 2);
+    TEST_OK(dcsr_multi_matrix_from_view(&g.parts, g.devices, g.view, NULL));
+    TEST_OK(dcsr_multi_view_create(&g.multi, g.parts, DCSR_LAYOUT_SEGMENTS, 0));
+    return g;
+}
+
+static inline void test_close_both(test_both *g)
+{
+    dcsr_multi_view_destroy(g->multi);
+    dcsr_multi_matrix_destroy(g->parts);
+    dcsr_multi_destroy(g->devices);
+    dcsr_view_destroy(g->view);
+    dcsr_matrix_destroy(g->matrix);
+    test_close(g->context);
 }
 
 #endif
