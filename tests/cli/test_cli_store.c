@@ -11,9 +11,10 @@
 
 TestSuite(cli_store, .init = program_begin, .fini = program_end);
 
-/* 3 x 4: row 0 has 1.5 in column 0 and -2 in column 3, row 1 is empty, row 2 has 4 in column 1. */
-static const char small[] = "%%MatrixMarket matrix coordinate real general\n3 4 3\n1 1 1.5\n1 4 -2\n3 2 4\n";
-static const char other[] = "%%MatrixMarket matrix coordinate real general\n5 4 2\n1 1 1.5\n5 4 7\n";
+/* 3 x 4: row 0 has 1.5 in column 0 and -2.3 in column 3, row 1 is empty, row 2 has 4 in column 1. */
+static const char small[] =
+    "%%MatrixMarket matrix coordinate real general\n3 4 3\n1 1 1.5\n1 4 -2.3\n3 2 4\n";
+static const char other[] = "%%MatrixMarket matrix coordinate real general\n5 4 2\n1 1 1.5\n5 4 7.1\n";
 
 /* Version 1 is `small`, version 2 `other`. */
 static void store_two_versions(void)
@@ -340,7 +341,8 @@ Test(cli_store, log_tells_who_holds_back_room)
 }
 
 /* Changes one byte of a number wherever the data file has it; LMDB leaves old copies of small things behind.
- */
+ * All eight bytes of the number say something: those of a whole number, zeros and one or two more, are also
+ * found where a time or a checksum follows zeros. */
 static void damage(double number)
 {
     FILE *file = fopen("s/data.mdb", "r+b");
@@ -365,7 +367,7 @@ Test(cli_store, verify_finds_what_is_damaged)
     PROGRAM_INTEGER(&r, "corrupt", 0);
     cr_assert(program_integer(&r, "bytes") > 0);
     program_free(&r);
-    damage(-2); /* version 1 alone has it */
+    damage(-2.3); /* version 1 alone has it */
     r = program_run("--json verify s");
     cr_assert(r.status == 1 && r.json, "%d: %s", r.status, r.out);
     PROGRAM_INTEGER(&r, "corrupt", 1);
@@ -376,7 +378,7 @@ Test(cli_store, verify_finds_what_is_damaged)
     PROGRAM_JSON(r, "--json info s#m@2");
     PROGRAM_INTEGER(&r, "nnz", 2);
     program_free(&r);
-    damage(7); /* of version 2; its data is not needed to put another in its place */
+    damage(7.1); /* of version 2; its data is not needed to put another in its place */
     PROGRAM_FAILS(1, "s#m@2", "info s#m");
     PROGRAM_JSON(r, "--json snapshot small.mtx s#m");
     PROGRAM_INTEGER(&r, "version", 3);
