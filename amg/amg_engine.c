@@ -35,21 +35,6 @@ static void lanczos_step(dcsr_i_amg_hierarchy *h, uint64_t n, const double *d, d
     }
 }
 
-/* ---- Smoothing, for parts of a matrix ---- */
-
-static void smooth_after(dcsr_i_amg_hierarchy *h, uint64_t n, const dcsr_i_amg_smoothing *step,
-                         const double *scale, const double *b, const double *q, double *d, double *x)
-{
-    const int threads = dcsr_context_threads(h->context, n);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (uint64_t i = 0; i < n; i++) {
-        double change = step->add * scale[i] * (b[i] - q[i]);
-        if (step->keep != 0) change += step->keep * d[i];
-        d[i] = change;
-        x[i] += change;
-    }
-}
-
 /* ---- Arguments ---- */
 
 static void gather(const dcsr_i_amg_form *f, double *to, const double *from, uint64_t rows, int columns)
@@ -145,7 +130,6 @@ const dcsr_i_amg_engine dcsr_i_amg_cpu = {.open = open,
                                           .lanczos_start = lanczos_start,
                                           .lanczos_step = lanczos_step,
                                           .form_of = dcsr_i_amg_form_of,
-                                          .smooth_after = smooth_after,
                                           .narrow = dcsr_i_amg_narrow,
                                           .widen = dcsr_i_amg_widen,
                                           .gather = gather,

@@ -69,9 +69,6 @@ typedef struct dcsr_i_amg_engine {
     /* ---- Passes over rows ---- */
     /* The kernels for vectors of a type and of 1, 2, 4 or 8 columns. */
     dcsr_i_amg_form (*form_of)(dcsr_i_amg_hierarchy *h, dcsr_type type, int width);
-    /* A step of the smoother from x where q = A x is there: d = keep d + add scale (b - q), x += d. */
-    void (*smooth_after)(dcsr_i_amg_hierarchy *h, uint64_t n, const dcsr_i_amg_smoothing *step,
-                         const double *scale, const double *b, const double *q, double *d, double *x);
     /* Of n rows of the form's width, whatever its type: y = x / norm in fp32, column by column; and back, y = norm x.
      * A norm of 0 gives 0. */
     void (*narrow)(const dcsr_i_amg_form *f, uint64_t n, const double *norms, const double *x, float *y);

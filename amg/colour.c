@@ -30,13 +30,15 @@ static bool is_after(const work *w, uint32_t i, uint32_t j)
     return w->key[i] != w->key[j] ? w->key[i] < w->key[j] : i < j;
 }
 
-/* For each entry of a block, with the block `other` that its column is in: */
-#define EACH_NEIGHBOUR(w, block, other)                                                        \
-    for (uint64_t i_ = (uint64_t)(block)*DCSR_I_AMG_TOGETHER, end_ = i_ + DCSR_I_AMG_TOGETHER; \
-         i_ < end_ && i_ < (w)->A->rows; i_++)                                                 \
-        for (dcsr_i_amg_span row_ = dcsr_i_amg_span_of((w)->A, i_); row_.count;                \
-             row_.columns++, row_.count--)                                                     \
-            for (uint32_t other = *row_.columns / DCSR_I_AMG_TOGETHER, once_ = 1; once_; once_ = 0)
+/* For each entry of a block, with the block `other` that its column is in; not for columns of other devices: */
+#define EACH_NEIGHBOUR(w, block, other)                                                                     \
+    for (uint64_t i_ = (uint64_t)(block)*DCSR_I_AMG_TOGETHER, end_ = i_ + DCSR_I_AMG_TOGETHER;              \
+         i_ < end_ && i_ < (w)->A->rows; i_++)                                                              \
+        for (dcsr_i_amg_span row_ = dcsr_i_amg_span_of((w)->A, i_); row_.count;                             \
+             row_.columns++, row_.count--)                                                                  \
+            for (uint32_t own_ = dcsr_i_amg_own((w)->A, *row_.columns), other = own_ / DCSR_I_AMG_TOGETHER, \
+                          once_ = own_ < (w)->A->rows;                                                      \
+                 once_; once_ = 0)
 
 /* Of each pair of neighbours one has to wait. Several threads may write the same 1. */
 static void compare(const work *w)

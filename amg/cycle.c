@@ -16,9 +16,6 @@
 #include <math.h>
 
 enum { LAST_SWEEPS = 8 }; /* of the smoother, on a last level that is not inverted */
-/* A K-cycle's second visit is left out where the first has reduced the residual by that (Notay 2008). */
-static const double GOOD_ENOUGH = 0.25;
-
 void dcsr_i_amg_plan_smoothing(dcsr_i_amg_level *level, const dcsr_i_amg_options *options)
 {
     const double rho = level->told.rho > 0 ? level->told.rho : 1;
@@ -160,8 +157,23 @@ static void visit_again(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, int n
     f->run->combine(f, level->rows, dcsr_i_amg_one, c, dcsr_i_amg_one, x);
 }
 
-/* The same for K, with the combination of both that is best in the norm of A (Notay, Recursive Krylov-based multigrid
- * cycles, 2008). Each column has its own. */
+/* A second visit is left out where the first has reduced the residual to a quarter (Notay 2008). */
+dcsr_i_amg_best dcsr_i_amg_best_of_one(double cv, double cb, double bb, double vb, double vv)
+{
+    static const double GOOD_ENOUGH = 0.25;
+    const double step = cv > 0 ? cb / cv : 1, left = bb + step * (step * vv - 2 * vb);
+    const bool enough = cv > 0 ? left <= GOOD_ENOUGH * GOOD_ENOUGH * bb : bb == 0;
+    return (dcsr_i_amg_best){step, enough ? 0 : 1};
+}
+
+dcsr_i_amg_best dcsr_i_amg_best_of_two(dcsr_i_amg_best one, double cv, double xv, double xr, double xw)
+{
+    if (!(cv > 0) || one.again == 0) return one;
+    const double rest = xw - xv * xv / cv, again = rest > 0 ? xr / rest : 0;
+    return (dcsr_i_amg_best){one.step - xv / cv * again, again};
+}
+
+/* The same for K, with the combination of both that is best in the norm of A. Each column has its own. */
 static void visit_for_best(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, int number, void *x,
                            const void *b)
 {
@@ -171,39 +183,44 @@ static void visit_for_best(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, in
     const uint64_t n = level->rows;
     const int width = f->width;
     void *c = level->best[0].data, *v = level->best[1].data, *r = level->best[2].data;
-    double cv[MOST], cb[MOST], square[MOST], left[MOST], step[MOST], back[MOST], again[MOST], enough = 0;
-    double xv[MOST], xr[MOST], xw[MOST];
+    double cv[MOST], cb[MOST], bb[MOST], vb[MOST], vv[MOST], step[MOST], again[MOST], xv[MOST], xr[MOST],
+        xw[MOST];
+    dcsr_i_amg_best best[MOST];
+    int enough = 0;
     f->run->combine(f, n, dcsr_i_amg_one, x, dcsr_i_amg_zero, c);
-    f->run->multiply_dot(f, A, c, v, c, cv, NULL);
+    f->run->multiply_dot(f, A, c, v, c, cv, vv);
     f->run->dot(f, n, c, b, cb);
+    f->run->dot(f, n, b, b, bb);
+    f->run->dot(f, n, v, b, vb);
     for (int k = 0; k < width; k++) {
-        step[k] = cv[k] > 0 ? cb[k] / cv[k] : 1;
-        back[k] = -step[k];
-        again[k] = 1;
-    }
-    f->run->combine(f, n, dcsr_i_amg_one, b, dcsr_i_amg_zero, r);
-    f->run->add_norm(f, n, back, v, r, left);
-    f->run->dot(f, n, b, b, square);
-    for (int k = 0; k < width; k++) {
-        if (cv[k] > 0 && left[k] > GOOD_ENOUGH * GOOD_ENOUGH * square[k]) continue;
-        if (cv[k] > 0 || square[k] == 0) again[k] = 0;
-        enough += again[k] == 0;
+        best[k] = dcsr_i_amg_best_of_one(cv[k], cb[k], bb[k], vb[k], vv[k]);
+        step[k] = best[k].step;
+        again[k] = -step[k];
+        enough += best[k].again == 0;
     }
     if (enough == width) {
         f->run->combine(f, n, step, c, dcsr_i_amg_zero, x);
         return;
     }
+    f->run->combine(f, n, dcsr_i_amg_one, b, dcsr_i_amg_zero, r);
+    f->run->combine(f, n, again, v, dcsr_i_amg_one, r);
     cycle(h, f, number, x, r);
     f->run->dot(f, n, x, v, xv);
     f->run->dot(f, n, x, r, xr);
     f->run->multiply_dot(f, A, x, level->r.data, x, xw, NULL);
     for (int k = 0; k < width; k++) {
-        if (cv[k] <= 0 || again[k] == 0) continue;
-        double rest = xw[k] - xv[k] * xv[k] / cv[k];
-        again[k] = rest > 0 ? xr[k] / rest : 0;
-        step[k] -= xv[k] / cv[k] * again[k];
+        best[k] = dcsr_i_amg_best_of_two(best[k], cv[k], xv[k], xr[k], xw[k]);
+        step[k] = best[k].step;
+        again[k] = best[k].again;
     }
     f->run->combine(f, n, step, c, again, x);
+}
+
+/* From x of the first visit, to all that the cycle makes of it. */
+static void visit_more(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, int number, void *x, const void *b)
+{
+    if (number + 1 == h->level_count || h->options.cycle == DCSR_I_AMG_V) return;
+    (h->options.cycle == DCSR_I_AMG_K ? visit_for_best : visit_again)(h, f, number, x, b);
 }
 
 static void cycle(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, int number, void *x, const void *b)
@@ -220,9 +237,7 @@ static void cycle(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, int number,
     f->run->residual(f, &level->A.rows, x, b, level->r.data, NULL);
     f->run->multiply(f, &level->R.rows, level->r.data, next->b.data);
     cycle(h, f, number + 1, next->x.data, next->b.data);
-    if (h->options.cycle != DCSR_I_AMG_V && number + 2 < h->level_count)
-        (h->options.cycle == DCSR_I_AMG_K ? visit_for_best : visit_again)(h, f, number + 1, next->x.data,
-                                                                          next->b.data);
+    visit_more(h, f, number + 1, next->x.data, next->b.data);
     smooth_from(h, f, level, next->x.data, x, b);
 }
 
@@ -241,11 +256,11 @@ void dcsr_i_amg_precondition(dcsr_i_amg_hierarchy *h, int width, const double *n
     h->engine->widen(&f, first->rows, norms, first->x.data, x);
 }
 
-void dcsr_i_amg_visit(dcsr_i_amg_hierarchy *h)
+void dcsr_i_amg_visit(dcsr_i_amg_hierarchy *h, bool more)
 {
-    const dcsr_i_amg_form f = h->engine->form_of(h, DCSR_FP64, 1);
+    const bool narrow = h->options.precision == DCSR_I_AMG_FP32;
+    const dcsr_i_amg_form f = h->engine->form_of(h, narrow ? DCSR_FP32 : DCSR_FP64, 1);
     dcsr_i_amg_level *first = &h->level[0];
     cycle(h, &f, 0, first->x.data, first->b.data);
-    if (h->options.cycle == DCSR_I_AMG_W && h->level_count > 1)
-        visit_again(h, &f, 0, first->x.data, first->b.data);
+    if (more) visit_more(h, &f, 0, first->x.data, first->b.data);
 }

@@ -3,16 +3,18 @@
 #include <math.h>
 
 typedef struct row_sums {
-    double diagonal, absolute;
+    double diagonal, absolute, outside; /* sums of |a_ij|: of all, of those in columns of other devices */
 } row_sums;
 
 static row_sums sums_of(const dcsr_i_amg_rows *A, uint64_t i)
 {
     const dcsr_i_amg_span row = dcsr_i_amg_span_of(A, i);
-    row_sums s = {0, 0};
+    row_sums s = {0};
     for (uint64_t e = 0; e < row.count; e++) {
+        const uint32_t own = dcsr_i_amg_own(A, row.columns[e]);
         s.absolute += fabs(row.values[e]);
-        if (dcsr_i_amg_own(A, row.columns[e]) == i) s.diagonal += row.values[e];
+        if (own >= A->rows) s.outside += fabs(row.values[e]);
+        if (own == i) s.diagonal += row.values[e];
     }
     return s;
 }
@@ -37,18 +39,21 @@ dcsr_status dcsr_i_amg_refuse(const char *call, uint64_t wrong)
                             (unsigned long long)(wrong / 4), what[wrong % 4]);
 }
 
-static row_sums read_row(dcsr_i_amg_level *level, uint64_t i, bool l1)
+static row_sums read_row(dcsr_i_amg_level *level, uint64_t i, int64_t smoother)
 {
-    row_sums s = sums_of(&level->A.rows, i);
-    bool usable = s.diagonal != 0 && isfinite(s.absolute);
+    const row_sums s = sums_of(&level->A.rows, i);
+    const bool usable = s.diagonal != 0 && isfinite(s.absolute);
+    double divisor = fabs(s.diagonal);
+    if (smoother == DCSR_I_AMG_L1) divisor = s.absolute;
+    if (smoother == DCSR_I_AMG_GAUSS_SEIDEL) divisor += DCSR_I_AMG_OUTSIDE * s.outside;
     ((double *)level->diagonal.data)[i] = s.diagonal;
-    ((double *)level->scale.data)[i] = usable ? 1 / (l1 ? copysign(s.absolute, s.diagonal) : s.diagonal) : 0;
+    ((double *)level->scale.data)[i] = usable ? 1 / copysign(divisor, s.diagonal) : 0;
     return s;
 }
 
-bool dcsr_i_amg_read_row(dcsr_i_amg_level *level, uint64_t i, bool l1)
+bool dcsr_i_amg_read_row(dcsr_i_amg_level *level, uint64_t i, int64_t smoother)
 {
-    row_sums s = read_row(level, i, l1);
+    row_sums s = read_row(level, i, smoother);
     return s.diagonal != 0 && isfinite(s.absolute);
 }
 
@@ -59,13 +64,12 @@ dcsr_status dcsr_i_amg_read_diagonal(dcsr_i_amg_diagonal *found, dcsr_i_amg_hier
     DCSR_I_AMG_TRY(dcsr_i_amg_borrow(&level->diagonal, h->pool, A->rows, sizeof(double)));
     DCSR_I_AMG_TRY(dcsr_i_amg_borrow(&level->scale, h->pool, A->rows, sizeof(double)));
     double gershgorin = 0;
-    const bool l1 = h->options.smoother == DCSR_I_AMG_L1;
     const int threads = dcsr_context_threads(h->context, A->nnz);
     uint64_t negative = 0, wrong = UINT64_MAX;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) \
     reduction(max : gershgorin) reduction(+ : negative) reduction(min : wrong)
     for (uint64_t i = 0; i < A->rows; i++) {
-        row_sums s = read_row(level, i, l1);
+        row_sums s = read_row(level, i, h->options.smoother);
         if (s.diagonal == 0 || !isfinite(s.absolute)) {
             if (i < wrong) wrong = i;
             continue;

@@ -94,13 +94,12 @@ static dcsr_status reweigh(dcsr_i_amg_follow *f, const dcsr_i_amg_made *dirty, b
 {
     dcsr_i_amg_level *level = f->level;
     double *diagonal = level->diagonal.data, *scale = level->scale.data, *norms = level->norms.data;
-    const bool l1 = f->h->options.smoother == DCSR_I_AMG_L1;
     for (uint64_t k = 0; k < dirty->count; k++) {
         const uint64_t i = dirty->row[k], node = i / level->block;
         const double before = diagonal[i];
         DCSR_I_AMG_TRY(dcsr_i_amg_keep(&f->undo, &diagonal[i], sizeof *diagonal));
         DCSR_I_AMG_TRY(dcsr_i_amg_keep(&f->undo, &scale[i], sizeof *scale));
-        if (!dcsr_i_amg_read_row(level, i, l1) && checked)
+        if (!dcsr_i_amg_read_row(level, i, f->h->options.smoother) && checked)
             return dcsr_i_amg_refuse("amg update", dcsr_i_amg_fault_of(&level->A.rows, i));
         if (level->block == 1 && before != diagonal[i]) dcsr_i_amg_set_add(&f->set[WEIGHED], node);
         if (!norms || (k && dirty->row[k - 1] / level->block == node)) continue;

@@ -156,7 +156,8 @@ typedef struct dcsr_i_amg_level {
     uint64_t rows, block;
     dcsr_i_amg_matrix A, P, R;
     dcsr_i_amg_array diagonal;
-    dcsr_i_amg_array scale; /* D^-1 of the smoother: 1 / a_ii, or 1 / sum |a_ij|; 0 where a_ii is 0 */
+    dcsr_i_amg_array
+        scale; /* D^-1 of the smoother: 1 / a_ii, 1 / sum |a_ij|, or between; 0 where a_ii is 0 */
     dcsr_i_amg_smoothing steps[DCSR_I_AMG_MOST_STEPS];
     int step_count;
     bool prepared; /* the next two, and matrices in fp32, belong to A, P and R as they are (prepare.c) */
@@ -245,6 +246,10 @@ typedef struct dcsr_i_amg_graph {
 
 /* What rows tell one by one (diagonal.c): the diagonal, sums of |a_ij|, and the first row that cannot be used, which is
  * an error at level 0. */
+/* Gauss-Seidel of parts, each of which takes x of the others as it was, divides by |a_ii| + half the sum of |a_ij| in
+ * columns of others: then a sweep forward and one back converge for any A that is symmetric and positive definite,
+ * however it is cut (Baker, Falgout, Kolev, Yang: Multigrid smoothers for ultraparallel computing, 2011). */
+#define DCSR_I_AMG_OUTSIDE 0.5
 typedef enum dcsr_i_amg_fault {
     DCSR_I_AMG_EMPTY,
     DCSR_I_AMG_NOT_FINITE,
@@ -255,8 +260,8 @@ typedef struct dcsr_i_amg_diagonal {
     bool positive;     /* no a_ii is negative */
     uint64_t wrong;    /* row * 4 + what is wrong with it; UINT64_MAX: none is */
 } dcsr_i_amg_diagonal;
-/* One row: false if it cannot be used; diagonal and scale are written even so. */
-bool dcsr_i_amg_read_row(dcsr_i_amg_level *level, uint64_t i, bool l1);
+/* One row: false if it cannot be used; diagonal and scale, for a smoother, are written even so. */
+bool dcsr_i_amg_read_row(dcsr_i_amg_level *level, uint64_t i, int64_t smoother);
 /* `wrong` of a row that cannot be used, and the error for it, in a call of that name. */
 uint64_t dcsr_i_amg_fault_of(const dcsr_i_amg_rows *A, uint64_t i);
 dcsr_status dcsr_i_amg_refuse(const char *call, uint64_t wrong);
@@ -388,6 +393,8 @@ dcsr_status dcsr_i_amg_make_wide(dcsr_i_amg_hierarchy *h, int width);
  * that are not prepared. An update leaves the levels that it has changed unprepared, for the next solve
  * (prepare.c). */
 dcsr_status dcsr_i_amg_prepare(dcsr_i_amg_hierarchy *h);
+/* Of one level; A is in fp32 only if somebody reads it there. */
+dcsr_status dcsr_i_amg_prepare_level(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, bool A_is_read);
 /* colour.c: by_colour and colours, new ones where there are some. */
 dcsr_status dcsr_i_amg_colour(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
 /* x = M^-1 b, one cycle from zero. x and b are of level 0 and do not overlap; fp64, of so many columns. Cycles
@@ -395,9 +402,17 @@ dcsr_status dcsr_i_amg_colour(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
 void dcsr_i_amg_precondition(dcsr_i_amg_hierarchy *h, int width, const double *norms, double *x,
                              const double *b);
 
-/* Of a `lower` hierarchy, whose first level has vectors of its own: x = M^-1 b of it, in fp64, with the second visit
- * that W-cycles make. */
-void dcsr_i_amg_visit(dcsr_i_amg_hierarchy *h);
+/* Of a `lower` hierarchy, whose first level has vectors of its own: x = M^-1 b of it, of the cycles' precision; `more`:
+ * with the second visit that W- and K-cycles make. */
+void dcsr_i_amg_visit(dcsr_i_amg_hierarchy *h, bool more);
+/* What K-cycles make of two visits to a level, c for b and x for r = b - step v, where v = A c: step c + again x, the
+ * best of all such in the norm of A (Notay: Recursive Krylov-based multigrid cycles, 2008). The first gives the best
+ * of c alone, and an `again` of 0 where that will do. cv stands for c^T v, w is A x. */
+typedef struct dcsr_i_amg_best {
+    double step, again;
+} dcsr_i_amg_best;
+dcsr_i_amg_best dcsr_i_amg_best_of_one(double cv, double cb, double bb, double vb, double vv);
+dcsr_i_amg_best dcsr_i_amg_best_of_two(dcsr_i_amg_best one, double cv, double xv, double xr, double xw);
 
 /* A right-hand side. Once it has an outcome, its x no longer changes. */
 typedef struct dcsr_i_amg_column {

@@ -31,8 +31,11 @@ struct dcsr_i_amg_kernels {
                          void *x);
     void (*smooth_step)(const dcsr_i_amg_form *f, const dcsr_i_amg_level *level,
                         const dcsr_i_amg_smoothing *step, const void *b, const void *x, void *to);
+    /* A step where q = A x is there: d = keep d + add D^-1 (b - q), x += d. */
+    void (*smooth_after)(const dcsr_i_amg_form *f, const dcsr_i_amg_level *level,
+                         const dcsr_i_amg_smoothing *step, const void *b, const void *q, void *x);
     /* Gauss-Seidel on all rows, colour after colour, in place; backward: in the opposite order. A colour is of blocks
-     * of rows; on a device of rows. */
+     * of rows; on a device of rows. Of a part of a matrix, entries in columns of other devices are left out. */
     void (*sweep)(const dcsr_i_amg_form *f, const dcsr_i_amg_level *level, bool backward, const void *b,
                   void *x);
     void (*dot)(const dcsr_i_amg_form *f, uint64_t n, const void *x, const void *y, double *xy);

@@ -39,15 +39,15 @@ static dcsr_status check_range(dcsr_i_amg_hierarchy *h)
     return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
                             "amg: row %llu of A has values that are too large or too small for the option "
                             "precision=fp32; scale A, or use fp64",
-                            (unsigned long long)row);
+                            (unsigned long long)(row + h->level->A.rows.first));
 }
 
-static dcsr_status prepare_level(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level)
+dcsr_status dcsr_i_amg_prepare_level(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, bool A_is_read)
 {
     double start = dcsr_i_amg_now();
     if (h->options.precision == DCSR_I_AMG_FP32) {
-        if (level == h->level) DCSR_I_AMG_TRY(check_range(h));
-        DCSR_I_AMG_TRY(narrow(&level->A, h));
+        if (level == h->level && !h->lower) DCSR_I_AMG_TRY(check_range(h));
+        if (A_is_read) DCSR_I_AMG_TRY(narrow(&level->A, h));
         DCSR_I_AMG_TRY(narrow(&level->P, h));
         DCSR_I_AMG_TRY(narrow(&level->R, h));
     }
@@ -61,6 +61,6 @@ static dcsr_status prepare_level(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *leve
 dcsr_status dcsr_i_amg_prepare(dcsr_i_amg_hierarchy *h)
 {
     for (int l = 0; l < h->level_count; l++)
-        if (!h->level[l].prepared) DCSR_I_AMG_TRY(prepare_level(h, &h->level[l]));
+        if (!h->level[l].prepared) DCSR_I_AMG_TRY(dcsr_i_amg_prepare_level(h, &h->level[l], true));
     return DCSR_OK;
 }

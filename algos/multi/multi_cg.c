@@ -4,6 +4,9 @@
  *
  *      q = A p, p.q        x += a p, r -= a q, r.r        z = M^-1 r, r.z        p = z + b p
  *
+ * A cycle may be no fixed matrix. So b is then z.(r - r of before) / z.r of before, which keeps p conjugate to the last
+ * one all the same (Notay: Flexible conjugate gradients, 2000); r - r of before is - a q.
+ *
  * On a GPU it waits for these sums alone; vectors stay where they are. */
 #include "algos/multi/multi_work.h"
 #include <dcsr/extend.h>
@@ -16,6 +19,7 @@
 /* The terms of a sum, on a line each, as the devices write them at the same time. */
 typedef struct term {
     _Alignas(64) double value;
+    double second;
 } term;
 
 typedef struct solver {
@@ -48,15 +52,25 @@ static dcsr_status lend(own *to, const solver *s, uint64_t k)
     return DCSR_OK;
 }
 
-/* Runs a pass on all devices; returns the sum of their terms, 0 after a failure. */
-static double pass(solver *s, dcsr_multi_task *task, double factor)
+/* Runs a pass on all devices; returns the sum of their terms, 0 after a failure; *second is that of the others. */
+static double pass_of_two(solver *s, dcsr_multi_task *task, double factor, double *second)
 {
     double sum = 0;
+    *second = 0;
     s->factor = factor;
-    for (uint64_t k = 0; k < s->w.parts; k++) s->term[k].value = 0;
+    for (uint64_t k = 0; k < s->w.parts; k++) s->term[k] = (term){0};
     if (!s->w.status) s->w.status = dcsr_multi_run(s->w.devices, task, s);
-    for (uint64_t k = 0; k < s->w.parts && !s->w.status; k++) sum += s->term[k].value;
+    for (uint64_t k = 0; k < s->w.parts && !s->w.status; k++) {
+        sum += s->term[k].value;
+        *second += s->term[k].second;
+    }
     return sum;
+}
+
+static double pass(solver *s, dcsr_multi_task *task, double factor)
+{
+    double none;
+    return pass_of_two(s, task, factor, &none);
 }
 
 /* p.q */
@@ -108,13 +122,14 @@ static dcsr_status divide(void *user, uint64_t k)
     return status ? status : dcsr_vector_dot(&s->term[k].value, v.r, v.z);
 }
 
-/* r.z */
+/* r.z, and q.z */
 static dcsr_status along(void *user, uint64_t k)
 {
     solver *s = user;
     own v;
     dcsr_status status = lend(&v, s, k);
-    return status ? status : dcsr_vector_dot(&s->term[k].value, v.r, v.z);
+    if (!status) status = dcsr_vector_dot(&s->term[k].value, v.r, v.z);
+    return status ? status : dcsr_vector_dot(&s->term[k].second, v.q, v.z);
 }
 
 /* p = z + factor p */
@@ -170,13 +185,14 @@ static void make_jacobi(solver *s)
                                      (unsigned long long)there, (unsigned long long)w->n, least);
 }
 
-/* z = M^-1 r; returns r.z, which is r.r without a preconditioner. */
-static double precondition(solver *s, double rr)
+/* z = M^-1 r; returns r.z, which is r.r without a preconditioner. *qz: of a cycle, q.z. */
+static double precondition(solver *s, double rr, double *qz)
 {
+    *qz = 0;
     if (s->diagonal) return pass(s, divide, 0);
     if (!s->amg) return rr;
     if (!s->w.status) s->w.status = dcsr_multi_amg_apply(s->amg, s->z, s->r);
-    return pass(s, along, 0);
+    return pass_of_two(s, along, 0, qz);
 }
 
 /* From r, with r.r given. */
@@ -186,21 +202,21 @@ static void iterate(solver *s, dcsr_multi_cg_result *found, double rr, double go
     found->residual = sqrt(rr);
     found->converged = found->residual <= goal;
     if (found->converged) return;
-    double rz = precondition(s, rr);
+    double qz, rz = precondition(s, rr, &qz);
     pass(s, turn, 0);
     while (!w->status && !found->converged && found->iterations < most) {
         w->status = dcsr_multi_spmv(s->q, w->A, s->p, NULL);
         const double curvature = pass(s, curve, 0);
         found->indefinite = !(curvature > 0);
         if (w->status || found->indefinite) return;
-        rr = pass(s, advance, rz / curvature);
+        const double step = rz / curvature, before = rz;
+        rr = pass(s, advance, step);
         found->residual = sqrt(rr);
         found->iterations++;
         found->converged = found->residual <= goal;
         if (found->converged) return;
-        const double before = rz;
-        rz = precondition(s, rr);
-        pass(s, turn, rz / before);
+        rz = precondition(s, rr, &qz);
+        pass(s, turn, (s->amg ? -step * qz : rz) / before);
     }
 }
 

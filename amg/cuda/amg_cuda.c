@@ -155,16 +155,24 @@ static void multiply_dot(const dcsr_i_amg_form *f, const dcsr_i_amg_rows *A, con
     read_sums(f, wy, yy);
 }
 
+static dcsr_i_amg_cuda_step step_of(const dcsr_i_amg_level *level, const dcsr_i_amg_smoothing *step,
+                                    const void *b, const void *x, void *to)
+{
+    return (dcsr_i_amg_cuda_step){.A = dcsr_i_amg_cuda_rows_of(&level->A.rows),
+                                  .x = x,
+                                  .b = b,
+                                  .scale = level->scale.data,
+                                  .d = level->d.data,
+                                  .to = to,
+                                  .keep = step->keep,
+                                  .add = step->add};
+}
+
 static void smooth_first(const dcsr_i_amg_form *f, const dcsr_i_amg_level *level, double add, const void *b,
                          void *x)
 {
     const dcsr_i_amg_cuda_form form = there(f);
-    const dcsr_i_amg_cuda_step s = {.A = dcsr_i_amg_cuda_rows_of(&level->A.rows),
-                                    .b = b,
-                                    .scale = level->scale.data,
-                                    .d = level->d.data,
-                                    .to = x,
-                                    .add = add};
+    const dcsr_i_amg_cuda_step s = step_of(level, &(dcsr_i_amg_smoothing){.add = add}, b, NULL, x);
     dcsr_i_amg_cuda_smooth(&form, &s);
 }
 
@@ -172,15 +180,16 @@ static void smooth_step(const dcsr_i_amg_form *f, const dcsr_i_amg_level *level,
                         const dcsr_i_amg_smoothing *step, const void *b, const void *x, void *to)
 {
     const dcsr_i_amg_cuda_form form = there(f);
-    const dcsr_i_amg_cuda_step s = {.A = dcsr_i_amg_cuda_rows_of(&level->A.rows),
-                                    .x = x,
-                                    .b = b,
-                                    .scale = level->scale.data,
-                                    .d = level->d.data,
-                                    .to = to,
-                                    .keep = step->keep,
-                                    .add = step->add};
+    const dcsr_i_amg_cuda_step s = step_of(level, step, b, x, to);
     dcsr_i_amg_cuda_smooth(&form, &s);
+}
+
+static void smooth_after(const dcsr_i_amg_form *f, const dcsr_i_amg_level *level,
+                         const dcsr_i_amg_smoothing *step, const void *b, const void *q, void *x)
+{
+    const dcsr_i_amg_cuda_form form = there(f);
+    const dcsr_i_amg_cuda_step s = step_of(level, step, b, q, x);
+    dcsr_i_amg_cuda_smooth_after(&form, &s);
 }
 
 static void sweep(const dcsr_i_amg_form *f, const dcsr_i_amg_level *level, bool backward, const void *b,
@@ -238,6 +247,7 @@ static const dcsr_i_amg_kernels kernels = {.multiply = multiply,
                                            .multiply_dot = multiply_dot,
                                            .smooth_first = smooth_first,
                                            .smooth_step = smooth_step,
+                                           .smooth_after = smooth_after,
                                            .sweep = sweep,
                                            .dot = dot,
                                            .combine = combine,
@@ -269,15 +279,6 @@ static void narrow(const dcsr_i_amg_form *f, uint64_t n, const double *norms, co
 static void widen(const dcsr_i_amg_form *f, uint64_t n, const double *norms, const float *x, double *y)
 {
     convert(f, DCSR_FP64, n, norms, x, y);
-}
-
-static void smooth_after(dcsr_i_amg_hierarchy *h, uint64_t n, const dcsr_i_amg_smoothing *step,
-                         const double *scale, const double *b, const double *q, double *d, double *x)
-{
-    dcsr_i_amg_cuda_smooth_after(
-        h->stream, n,
-        &(dcsr_i_amg_cuda_step){
-            .x = q, .b = b, .scale = scale, .d = d, .to = x, .keep = step->keep, .add = step->add});
 }
 
 static void gather(const dcsr_i_amg_form *f, double *to, const double *from, uint64_t rows, int columns)
@@ -345,10 +346,12 @@ static dcsr_status read_diagonal(dcsr_i_amg_diagonal *found, dcsr_i_amg_hierarch
     dcsr_status status = where ? take(&level->diagonal, h, A.rows, sizeof(double)) : dcsr_thread_status();
     if (!status) status = take(&level->scale, h, A.rows, sizeof(double));
     if (!status) {
-        const bool l1 = h->options.smoother == DCSR_I_AMG_L1;
+        const dcsr_i_amg_cuda_scaling how = {
+            .l1 = h->options.smoother == DCSR_I_AMG_L1,
+            .outside = h->options.smoother == DCSR_I_AMG_GAUSS_SEIDEL ? DCSR_I_AMG_OUTSIDE : 0};
         dcsr_i_cuda_fill(h->stream, where, 0, sizeof *where);
         dcsr_i_cuda_fill(h->stream, &where->wrong, 0xff, sizeof where->wrong);
-        dcsr_i_amg_cuda_read_diagonal(h->stream, &A, l1, level->diagonal.data, level->scale.data, where);
+        dcsr_i_amg_cuda_read_diagonal(h->stream, &A, how, level->diagonal.data, level->scale.data, where);
         const dcsr_i_amg_cuda_found *here = dcsr_i_amg_cuda_read(h, where, sizeof *here);
         if (here) {
             *found = (dcsr_i_amg_diagonal){.positive = !here->negative, .wrong = here->wrong};
@@ -383,7 +386,6 @@ const dcsr_i_amg_engine dcsr_i_amg_cuda = {.on_device = true,
                                            .lanczos_start = lanczos_start,
                                            .lanczos_step = lanczos_step,
                                            .form_of = form_of,
-                                           .smooth_after = smooth_after,
                                            .narrow = narrow,
                                            .widen = widen,
                                            .gather = gather,

@@ -52,8 +52,8 @@ static __global__ void compare(colouring c, uint32_t round)
         const uint32_t key = key_of(c, i);
         bool waits = false;
         for (uint64_t e = c.A.begin[i]; e < c.A.end[i]; e++) {
-            const uint32_t other = c.A.columns[e];
-            if (other == i || c.colour[other] != NO_COLOUR) continue;
+            const uint32_t other = c.A.columns[e] - c.A.first;
+            if (other == i || other >= c.A.rows || c.colour[other] != NO_COLOUR) continue;
             const uint32_t theirs = key_of(c, other);
             if (key != theirs ? key < theirs : i < other)
                 waits = true;
@@ -76,15 +76,18 @@ static __global__ void choose(colouring c, uint32_t base, uint32_t round)
         }
         uint64_t taken = c.taken[i];
         for (uint64_t e = c.A.begin[i]; e < c.A.end[i]; e++) {
-            const uint32_t colour = c.colour[c.A.columns[e]];
+            const uint32_t other = c.A.columns[e] - c.A.first,
+                           colour = other < c.A.rows ? c.colour[other] : LATER;
             if (colour < LATER && colour >= base) taken |= UINT64_C(1) << (colour - base);
         }
         uint32_t free = 0;
         while (free < 64 && taken >> free & 1) free++;
         c.colour[i] = free < 64 ? base + free : LATER;
         later += free == 64;
-        for (uint64_t e = c.A.begin[i]; e < c.A.end[i] && free < 64; e++)
-            atomicOr((word *)&c.taken[c.A.columns[e]], (word)1 << free);
+        for (uint64_t e = c.A.begin[i]; e < c.A.end[i] && free < 64; e++) {
+            const uint32_t other = c.A.columns[e] - c.A.first;
+            if (other < c.A.rows) atomicOr((word *)&c.taken[other], (word)1 << free);
+        }
     }
     waiting = dcsr_i_cuda_block_sum(waiting);
     later = dcsr_i_cuda_block_sum(later);

@@ -91,6 +91,22 @@ DCSR_CUDA_INLINE T times(const matrix &A, uint64_t i, const T *x, team t, const 
     return fold(sum, t);
 }
 
+/* The same of the columns that are the part's own. */
+template <class T>
+DCSR_CUDA_INLINE T times_own(const matrix &A, uint64_t i, const T *x, team t, const place &here)
+{
+    T sum = 0;
+    if (i < A.rows) {
+        const T *values = values_of(A, T());
+        const uint64_t end = A.end[i];
+        for (uint64_t e = A.begin[i] + here.lane; e < end; e += t.lanes) {
+            const uint32_t own = A.columns[e] - A.first;
+            if (own < A.rows) sum += values[e] * x[(uint64_t)own * t.width + here.column];
+        }
+    }
+    return fold(sum, t);
+}
+
 /* ---- Sums ---- */
 
 /* Where they go: number k of all blocks stands together, behind the totals. */
@@ -211,21 +227,22 @@ void dcsr_i_amg_cuda_smooth(const form *f, const dcsr_i_amg_cuda_step *s)
                            s->A.rows * f->width, *s, f->width);
 }
 
-static __global__ void smooth_after(uint64_t n, dcsr_i_amg_cuda_step s)
+template <class T> static __global__ void smooth_after(dcsr_i_amg_cuda_step s, unsigned width)
 {
-    const double *q = (const double *)s.x, *b = (const double *)s.b;
-    double *d = (double *)s.d, *x = (double *)s.to;
-    for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) {
-        double change = s.add * s.scale[i] * (b[i] - q[i]);
-        if (s.keep != 0) change += s.keep * d[i];
-        d[i] = change;
-        x[i] += change;
+    const T *q = (const T *)s.x, *b = (const T *)s.b, keep = (T)s.keep;
+    T *d = (T *)s.d, *x = (T *)s.to;
+    for (uint64_t k = dcsr_i_cuda_first(); k < s.A.rows * width; k += dcsr_i_cuda_step()) {
+        T change = (T)(s.add * s.scale[k / width]) * (b[k] - q[k]);
+        if (keep != 0) change += keep * d[k];
+        d[k] = change;
+        x[k] += change;
     }
 }
 
-void dcsr_i_amg_cuda_smooth_after(dcsr_i_cuda_stream *stream, uint64_t n, const dcsr_i_amg_cuda_step *s)
+void dcsr_i_amg_cuda_smooth_after(const form *f, const dcsr_i_amg_cuda_step *s)
 {
-    dcsr_i_cuda_launch(stream, smooth_after, n, n, *s);
+    dcsr_i_cuda_launch(f->stream, f->narrow ? smooth_after<float> : smooth_after<double>,
+                       s->A.rows * f->width, *s, f->width);
 }
 
 /* Colours first to last - 1, in the order of the sweep; more than one by a single block of threads. */
@@ -241,7 +258,7 @@ static __global__ void gauss_seidel(dcsr_i_amg_cuda_sweep s, team t, uint64_t fi
         for (uint64_t k = s.begin[colour] + dcsr_i_cuda_first_block() * here.teams; k < end; k += step) {
             const uint64_t i = k + here.team < end ? s.by_colour[k + here.team] : s.A.rows;
             const uint64_t at = i * t.width + here.column;
-            const T product = times<T>(s.A, i, x, t, here);
+            const T product = times_own<T>(s.A, i, x, t, here);
             if (here.lane == 0 && i < s.A.rows) x[at] += (T)s.scale[i] * (b[at] - product);
         }
         __syncthreads();
@@ -476,16 +493,18 @@ DCSR_CUDA_INLINE uint64_t bits_of(double value)
 }
 
 /* In the order of the entries, as on the cpu. */
-static __global__ void read_diagonal(dcsr_i_amg_cuda_rows A, bool l1, double *diagonal, double *scale,
-                                     dcsr_i_amg_cuda_found *found)
+static __global__ void read_diagonal(dcsr_i_amg_cuda_rows A, dcsr_i_amg_cuda_scaling how, double *diagonal,
+                                     double *scale, dcsr_i_amg_cuda_found *found)
 {
     typedef unsigned long long word;
     uint64_t gershgorin = 0, negative = 0;
     for (uint64_t i = dcsr_i_cuda_first(); i < A.rows; i += dcsr_i_cuda_step()) {
-        double sum = 0, absolute = 0;
+        double sum = 0, absolute = 0, outside = 0;
         for (uint64_t e = A.begin[i]; e < A.end[i]; e++) {
+            const uint32_t own = A.columns[e] - A.first;
             absolute += fabs(A.values[e]);
-            if (A.columns[e] - A.first == i) sum += A.values[e];
+            if (own >= A.rows) outside += fabs(A.values[e]);
+            if (own == i) sum += A.values[e];
         }
         diagonal[i] = sum;
         scale[i] = 0;
@@ -494,7 +513,7 @@ static __global__ void read_diagonal(dcsr_i_amg_cuda_rows A, bool l1, double *di
             atomicMin((word *)&found->wrong, (word)(i * 4 + why));
             continue;
         }
-        scale[i] = 1 / (l1 ? copysign(absolute, sum) : sum);
+        scale[i] = 1 / copysign(how.l1 ? absolute : fabs(sum) + how.outside * outside, sum);
         negative += sum < 0;
         uint64_t bound = bits_of(absolute / fabs(sum));
         if (bound > gershgorin) gershgorin = bound;
@@ -506,8 +525,9 @@ static __global__ void read_diagonal(dcsr_i_amg_cuda_rows A, bool l1, double *di
     atomicAdd((word *)&found->negative, (word)negative);
 }
 
-void dcsr_i_amg_cuda_read_diagonal(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_rows *A, bool l1,
-                                   double *diagonal, double *scale, dcsr_i_amg_cuda_found *found)
+void dcsr_i_amg_cuda_read_diagonal(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_rows *A,
+                                   dcsr_i_amg_cuda_scaling how, double *diagonal, double *scale,
+                                   dcsr_i_amg_cuda_found *found)
 {
-    dcsr_i_cuda_launch(stream, read_diagonal, A->rows, *A, l1, diagonal, scale, found);
+    dcsr_i_cuda_launch(stream, read_diagonal, A->rows, *A, how, diagonal, scale, found);
 }

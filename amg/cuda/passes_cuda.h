@@ -65,12 +65,12 @@ typedef struct dcsr_i_amg_cuda_step {
     double keep, add;
 } dcsr_i_amg_cuda_step;
 void dcsr_i_amg_cuda_smooth(const dcsr_i_amg_cuda_form *f, const dcsr_i_amg_cuda_step *s);
-/* The same of n rows where s->x is A x already, and `to` the x, in fp64: to += d. */
-void dcsr_i_amg_cuda_smooth_after(dcsr_i_cuda_stream *stream, uint64_t n, const dcsr_i_amg_cuda_step *s);
+/* The same where s->x is A x already, and `to` the x: to += d. */
+void dcsr_i_amg_cuda_smooth_after(const dcsr_i_amg_cuda_form *f, const dcsr_i_amg_cuda_step *s);
 
 /* x_i += scale_i (b - A x)_i, for the rows of one colour after those of another: those of colour c are by_colour
- * [begin[c]] to by_colour[begin[c + 1] - 1], and have no entry in each other's columns. backward: from the last
- * colour on. */
+ * [begin[c]] to by_colour[begin[c + 1] - 1], and have no entry in each other's columns; entries in columns of other
+ * devices are left out. backward: from the last colour on. */
 typedef struct dcsr_i_amg_cuda_sweep {
     dcsr_i_amg_cuda_rows A;
     const uint32_t *by_colour;
@@ -123,10 +123,15 @@ void dcsr_i_amg_cuda_lanczos_step(dcsr_i_cuda_stream *stream, uint64_t n, const 
 typedef struct dcsr_i_amg_cuda_found {
     uint64_t gershgorin, negative, wrong;
 } dcsr_i_amg_cuda_found;
-/* diagonal = D; scale = 1 / a_ii, or with `l1` 1 / sum |a_ij| with that sign; 0 where that cannot be. *found is zero
- * before, its `wrong` UINT64_MAX. */
-void dcsr_i_amg_cuda_read_diagonal(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_rows *A, bool l1,
-                                   double *diagonal, double *scale, dcsr_i_amg_cuda_found *found);
+/* diagonal = D; scale = 1 / a_ii, or as `how` says, with that sign: 1 / sum |a_ij|, or 1 / (|a_ii| + outside times that
+ * sum over columns of other devices); 0 where that cannot be. *found is zero before, its `wrong` UINT64_MAX. */
+typedef struct dcsr_i_amg_cuda_scaling {
+    bool l1;
+    double outside;
+} dcsr_i_amg_cuda_scaling;
+void dcsr_i_amg_cuda_read_diagonal(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_rows *A,
+                                   dcsr_i_amg_cuda_scaling how, double *diagonal, double *scale,
+                                   dcsr_i_amg_cuda_found *found);
 
 #ifdef __cplusplus
 }

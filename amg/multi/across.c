@@ -293,9 +293,7 @@ static dcsr_status add_across(work *w, dcsr_i_divided_level *level)
 {
     DCSR_I_AMG_TRY(make_across(&level->P, w, false));
     DCSR_I_AMG_TRY(make_across(&level->R, w, true));
-    DCSR_I_AMG_TRY(note(w, dcsr_multi_run(w->d->devices, insert_part, w)));
-    DCSR_I_AMG_TRY(dcsr_multi_vector_create(&level->y, level->R.view, DCSR_FP64, false));
-    return dcsr_multi_vector_fill(level->y, &(double){0});
+    return note(w, dcsr_multi_run(w->d->devices, insert_part, w));
 }
 
 dcsr_status dcsr_i_across_make(dcsr_i_divided *d, int number, const double *const *T, dcsr_matrix *const *P)

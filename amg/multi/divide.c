@@ -114,31 +114,13 @@ static dcsr_i_amg_diagonal join_found(const making *m)
     return all;
 }
 
-/* Vectors of cycles. */
-static dcsr_status take_vectors(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
-{
-    dcsr_i_amg_level *level = &own->level[m->number];
-    const bool again = m->number && own->options.cycle != DCSR_I_AMG_V;
-    DCSR_I_AMG_TRY(own->engine->take(&level->d, own, rows_of(m, k), sizeof(double)));
-    if (m->number) DCSR_I_AMG_TRY(own->engine->take(&level->b, own, rows_of(m, k), sizeof(double)));
-    if (again) DCSR_I_AMG_TRY(own->engine->take(&level->best[0], own, rows_of(m, k), sizeof(double)));
-    return again ? own->engine->take(&level->best[2], own, rows_of(m, k), sizeof(double)) : DCSR_OK;
-}
-
-static dcsr_status make_vector(dcsr_multi_vector **vector, dcsr_multi_view *like)
-{
-    DCSR_I_AMG_TRY(dcsr_multi_vector_create(vector, like, DCSR_FP64, false));
-    return dcsr_multi_vector_fill(*vector, &(double){0});
-}
-
 /* The smoother of the level, by rho. */
 static dcsr_status plan_smoothing(making *m, const dcsr_i_amg_diagonal *found)
 {
     dcsr_i_divided *d = m->d;
     dcsr_i_divided_level *level = &d->level[m->number];
     if (!found->positive) d->symmetric = false;
-    DCSR_I_AMG_TRY(make_vector(&level->q, level->A));
-    if (m->number) DCSR_I_AMG_TRY(make_vector(&level->x, level->A));
+    DCSR_I_AMG_TRY(dcsr_i_divided_make_vector(&level->q, level->A, DCSR_FP64));
     if (m->like)
         level->told.rho = m->like->level[m->number].told.rho;
     else
@@ -151,7 +133,7 @@ static dcsr_status plan_smoothing(making *m, const dcsr_i_amg_diagonal *found)
         own->level[m->number].told.rho = level->told.rho;
         dcsr_i_amg_plan_smoothing(&own->level[m->number], &own->options);
     }
-    return on_all(m, take_vectors);
+    return DCSR_OK;
 }
 
 /* ---- Aggregates ---- */
@@ -357,13 +339,11 @@ static dcsr_status multiply(making *m)
 
 /* ---- The level that is on one device ---- */
 
-/* The device's part of its b. */
+/* The device's part of its b, which is the caller's where all levels are on one device, unless cycles are in fp32. */
 static dcsr_status take_last(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
 {
     dcsr_i_amg_level *level = &own->level[m->number];
     level->rows = rows_of(m, k);
-    if (!m->number) return DCSR_OK;
-    own->engine->drop(&level->b, own); /* where aggregates were not worth it */
     return own->engine->take(&level->b, own, level->rows, sizeof(double));
 }
 
@@ -381,9 +361,10 @@ static dcsr_status gather(making *m)
     const uint64_t rows = dcsr_i_divided_all(d, d->count);
     d->landing = dcsr_context_allocate(d->context, rows, sizeof(double));
     if (!d->landing) return dcsr_thread_status();
-    DCSR_I_AMG_TRY(on_all(m, take_last));
-    if (d->count && !d->level[d->count].x)
-        DCSR_I_AMG_TRY(make_vector(&d->level[d->count].x, d->level[d->count].A));
+    if (d->count || d->type == DCSR_FP32) {
+        DCSR_I_AMG_TRY(on_all(m, take_last));
+        DCSR_I_AMG_TRY(dcsr_i_divided_make_vector(&d->level[d->count].x, d->level[d->count].A, d->type));
+    }
     DCSR_I_AMG_TRY(dcsr_multi_view_to_matrix(&d->gathered, d->context, d->level[d->count].A, NULL));
     DCSR_I_AMG_TRY(dcsr_view_create(&d->gathered_view, d->gathered, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED));
     DCSR_I_AMG_TRY(dcsr_amg_create(&d->last, d->context));
@@ -394,7 +375,11 @@ static dcsr_status gather(making *m)
         DCSR_I_AMG_TRY(on_all(m, bring_vector));
         DCSR_I_AMG_TRY(dcsr_amg_set_nullspace(d->last, &(dcsr_dense){rows, 1, d->landing, d->context}));
     }
-    return dcsr_amg_setup(d->last, d->gathered_view, NULL);
+    DCSR_I_AMG_TRY(dcsr_amg_setup(d->last, d->gathered_view, NULL));
+    dcsr_i_amg_hierarchy *last = d->last->hierarchy;
+    DCSR_I_AMG_TRY(last->engine->open(last));
+    dcsr_status status = dcsr_i_amg_prepare(last), closed = last->engine->close(last, "multi amg setup");
+    return status ? status : closed;
 }
 
 /* ---- All levels ---- */
@@ -464,6 +449,7 @@ static dcsr_status make_levels(making *m, const dcsr_multi_amg *amg)
         DCSR_I_AMG_TRY(go_across(m));
         DCSR_I_AMG_TRY(on_all(m, drop_T));
         DCSR_I_AMG_TRY(multiply(m));
+        DCSR_I_AMG_TRY(note(m, dcsr_i_divided_prepare(d, number)));
         m->number = number + 1;
     }
     return gather(m);
@@ -520,6 +506,8 @@ dcsr_status dcsr_i_divide(dcsr_i_divided **made, dcsr_multi_amg *amg, dcsr_multi
                               .parts = amg->parts,
                               .context = amg->context[0],
                               .symmetric = true,
+                              .type = amg->solver[0]->options.precision == DCSR_I_AMG_FP32 ? DCSR_FP32
+                                                                                           : DCSR_FP64,
                               .level[0].A = A};
     if (!status) {
         m->d = d;
@@ -553,6 +541,8 @@ void dcsr_i_divided_destroy(dcsr_i_divided *d)
         dcsr_multi_vector_destroy(d->level[l].y);
         dcsr_i_across_free(&d->level[l].P);
         dcsr_i_across_free(&d->level[l].R);
+        dcsr_multi_view_destroy(d->level[l].narrow_A);
+        dcsr_multi_matrix_destroy(d->level[l].narrow_matrix);
         if (d->level[l].matrix) dcsr_multi_view_destroy(d->level[l].A);
         dcsr_multi_matrix_destroy(d->level[l].matrix);
     }

@@ -20,7 +20,7 @@ typedef struct operands {
     dcsr_i_amg_form form;
     uint64_t rows;
     const double *D;
-    double *before, *v, *w;
+    void *before, *v, *w;
 } operands;
 
 static dcsr_status get_operands(operands *o, const lanczos *l, dcsr_i_amg_hierarchy *own, uint64_t k)

@@ -24,6 +24,8 @@ typedef struct dcsr_i_across {
 typedef struct dcsr_i_divided_level {
     dcsr_multi_matrix *matrix; /* NULL: the view is the caller's */
     dcsr_multi_view *A;
+    dcsr_multi_matrix *narrow_matrix; /* for cycles in fp32: A in that; else NULL */
+    dcsr_multi_view *narrow_A;
     dcsr_multi_vector *x, *q; /* of a cycle: what it makes, unless that is the caller's; A x, and b - A x */
     dcsr_i_across P, R;
     dcsr_multi_vector *y; /* what R across borders adds to b of the next level */
@@ -39,6 +41,7 @@ typedef struct dcsr_i_divided {
     uint64_t border[DCSR_I_AMG_MOST_LEVELS][DCSR_MAX_DEVICES + 1]; /* of the rows of level 0 to count */
     dcsr_i_amg_hierarchy *own[DCSR_MAX_DEVICES];
     bool symmetric;
+    dcsr_type type;        /* of cycles: of their vectors, and of A, P and R for them */
     dcsr_matrix *gathered; /* level `count` */
     dcsr_view *gathered_view;
     dcsr_amg *last;
@@ -66,7 +69,7 @@ static inline uint64_t dcsr_i_divided_all(const dcsr_i_divided *d, int number)
 }
 
 /* divided_cycle.c: the part of a vector that device k has, where its memory is; for a device without rows NULL. */
-dcsr_status dcsr_i_divided_lend(double **values, dcsr_multi_vector *vector, const dcsr_i_amg_hierarchy *own,
+dcsr_status dcsr_i_divided_lend(void **values, dcsr_multi_vector *vector, const dcsr_i_amg_hierarchy *own,
                                 uint64_t k, uint64_t rows);
 
 /* divide.c: the levels for A; `like`, if it is not NULL: with its aggregates and rho while these hold together; *why
@@ -87,6 +90,12 @@ void dcsr_i_across_free(dcsr_i_across *across);
 /* divided_spectrum.c: rho of D^-1 A of a level whose rows the devices have, as dcsr_i_amg_estimate_rho() finds it;
  * clears d->symmetric if A turns out not to be. `gershgorin` is the bound, for all rows. */
 dcsr_status dcsr_i_divided_rho(double *rho, dcsr_i_divided *d, int number, double gershgorin);
+
+/* divided_prepare.c: what cycles over a level need besides its matrices, once the next one is made: vectors; in fp32
+ * A, P and R; for Gauss-Seidel colours. */
+dcsr_status dcsr_i_divided_prepare(dcsr_i_divided *d, int number);
+/* A vector of zeros, cut as a view's rows are. */
+dcsr_status dcsr_i_divided_make_vector(dcsr_multi_vector **vector, dcsr_multi_view *like, dcsr_type type);
 
 /* divided_cycle.c: z = M^-1 r. */
 dcsr_status dcsr_i_divided_cycle(dcsr_i_divided *d, dcsr_multi_vector *z, dcsr_multi_vector *r);

@@ -472,12 +472,13 @@ typedef struct dcsr_multi_amg_info {
  * the levels made before are as they were.
  *
  * Errors: INVALID_ARGUMENT (NULL; other devices; a row without entries or with a zero diagonal, or a value that is not
- * finite: the message names the first such row; an option that is for one device alone: block above 1, precision=fp32,
- * cycle=K, smoother=gauss-seidel), DIMENSION_MISMATCH (A is not square), TYPE_MISMATCH (not fp64), TOO_LARGE (2^31 rows
+ * finite: the message names the first such row; block above 1, which is for one device alone; with precision=fp32 a row
+ * whose values that cannot hold), DIMENSION_MISMATCH (A is not square), TYPE_MISMATCH (not fp64), TOO_LARGE (2^31 rows
  * and more), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE.
  *
  * Cost on each device: as dcsr_amg_setup() for its part, and what a dcsr_multi_mxm() takes to fetch rows of P. Memory
- * on each: as there, P again while a level is made, and on the first the levels that it has alone. */
+ * on each: as there, P again while a level is made, and on the first the levels that it has alone; with precision=fp32
+ * its part of every divided A again, at 8 bytes an entry. */
 DCSR_API dcsr_status dcsr_multi_amg_setup(dcsr_multi_amg *amg, dcsr_multi_view *A, dcsr_multi_amg_info *info);
 
 /* Makes the levels for A again, where it is a later version of the matrix that they were made for; both views must be
@@ -518,13 +519,13 @@ typedef struct dcsr_multi_cg_result {
     bool indefinite; /* it met a p with p A p not above 0: A is not positive definite */
 } dcsr_multi_cg_result;
 
-/* Solves A x = b by conjugate gradients (Hestenes, Stiefel 1952); A is fp64, symmetric and positive definite, which is
- * not checked beyond `indefinite`. x is where to start, and becomes the solution, or as far as it came: not converged
- * is no error. result may be NULL. Errors: also TYPE_MISMATCH (not fp64), INVALID_ARGUMENT (options->jacobi and a
- * diagonal that is not all above 0; both it and amg; amg has no levels, or for rows that are cut
- * elsewhere). Cost: an iteration is a dcsr_multi_spmv(), two sums and three updates by all devices at once, O(n + m),
- * and moves 88 n bytes beside the product. Memory: 32 n bytes, with amg 40 n, with jacobi 48 n, and the diagonal as a
- * matrix for a while. */
+/* Solves A x = b by conjugate gradients (Hestenes, Stiefel 1952; with amg flexible ones, Notay 2000); A is fp64,
+symmetric and positive definite, which is * not checked beyond `indefinite`. x is where to start, and becomes the
+solution, or as far as it came: not converged * is no error. result may be NULL. Errors: also TYPE_MISMATCH (not fp64),
+INVALID_ARGUMENT (options->jacobi and a * diagonal that is not all above 0; both it and amg; amg has no levels, or for
+rows that are cut * elsewhere). Cost: an iteration is a dcsr_multi_spmv(), two sums and three updates by all devices at
+once, O(n + m), * and moves 88 n bytes beside the product. Memory: 32 n bytes, with amg 40 n, with jacobi 48 n, and the
+diagonal as a * matrix for a while. */
 DCSR_API dcsr_status dcsr_multi_cg(double *x, dcsr_multi_cg_result *result, dcsr_multi_view *A,
                                    const double *b, const dcsr_multi_cg_options *options);
 

@@ -1,4 +1,5 @@
 /* test_amg_solve.c: that multigrid solves what it is for, in few iterations, and says so where it does not. */
+#include "amg/hierarchy.h"
 #include "tests/amg/problems.h"
 
 /* How many iterations a generated problem takes; asserts that it converges. */
@@ -194,4 +195,59 @@ Test(amg_solve, small_and_diagonal_matrices)
         for (uint64_t i = 0; i < n; i++) cr_assert_float_eq(p.x[i] * (1 + (double)(i % 7)), 1, 1e-6);
         problem_end(&p);
     }
+}
+
+/* ---- What K-cycles make of two visits, in three dimensions ---- */
+
+enum { N = 3 };
+
+static double random_number(test_random *random)
+{
+    return (double)test_random_below(random, 2001) / 1000 - 1;
+}
+
+static double dot(const double *x, const double *y)
+{
+    double sum = 0;
+    for (int i = 0; i < N; i++) sum += x[i] * y[i];
+    return sum;
+}
+
+static void multiply(double A[N][N], const double *x, double *y)
+{
+    for (int i = 0; i < N; i++) y[i] = dot(A[i], x);
+}
+
+/* K takes what is best in the norm of A: what is left is perpendicular to both visits. The first alone will do where it
+ * leaves a quarter of b. */
+Test(amg_solve, k_cycles_take_the_best_of_their_visits)
+{
+    test_random random = {.state = 11};
+    int enough = 0;
+    for (int time = 0; time < 1000; time++) {
+        double A[N][N], L[N][N], b[N], c[N], x[N], v[N], w[N], r[N];
+        for (int i = 0; i < N; i++) {
+            for (int j = 0; j < N; j++) L[i][j] = random_number(&random);
+            c[i] = random_number(&random), x[i] = random_number(&random);
+        }
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N; j++) {
+                A[i][j] = i == j;
+                for (int k = 0; k < N; k++) A[i][j] += L[i][k] * L[j][k];
+            }
+        multiply(A, c, v);
+        multiply(A, x, w);
+        for (int i = 0; i < N; i++) b[i] = 2 * v[i] + (time % 2 ? 1 : 0.1) * random_number(&random);
+        const double cv = dot(c, v), bb = dot(b, b);
+        const dcsr_i_amg_best one = dcsr_i_amg_best_of_one(cv, dot(c, b), bb, dot(v, b), dot(v, v));
+        for (int i = 0; i < N; i++) r[i] = b[i] - one.step * v[i];
+        cr_assert_float_eq(dot(c, r), 0, 1e-9);
+        cr_assert_eq(one.again == 0, dot(r, r) <= bb / 16);
+        enough += one.again == 0;
+        const dcsr_i_amg_best two =
+            dcsr_i_amg_best_of_two((dcsr_i_amg_best){one.step, 1}, cv, dot(x, v), dot(x, r), dot(x, w));
+        for (int i = 0; i < N; i++) r[i] = b[i] - two.step * v[i] - two.again * w[i];
+        cr_assert(fabs(dot(c, r)) < 1e-6 && fabs(dot(x, r)) < 1e-6);
+    }
+    cr_assert(enough > 200 && enough < 950, "%d", enough);
 }

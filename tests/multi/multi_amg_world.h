@@ -8,6 +8,7 @@
 #include <dcsr/generate.h>
 #include <dcsr/multi.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,35 @@ static inline dcsr_multi_cg_result set_up_and_solve(world *w)
 {
     TEST_OK(dcsr_multi_amg_setup(w->amg, w->A, &w->info));
     return solve(w);
+}
+
+/* Options, "NAME=VALUE NAME=VALUE ..."; NULL: none. */
+static inline void set_options(dcsr_multi_amg *several, dcsr_amg *alone, const char *options)
+{
+    char name[32], value[32];
+    int length;
+    for (; options && sscanf(options, " %31[^=]=%31s%n", name, value, &length) == 2; options += length) {
+        if (several) TEST_OK(dcsr_multi_amg_set(several, name, value));
+        if (alone && strcmp(name, "one_device")) TEST_OK(dcsr_amg_set(alone, name, value));
+    }
+}
+
+/* Iterations of one device of the cpu. */
+static inline uint64_t iterations_alone(const world *w, const char *options)
+{
+    dcsr_amg *amg;
+    dcsr_amg_report report;
+    double *x = test_allocate(w->csr.rows + 1, sizeof *x);
+    memset(x, 0, w->csr.rows * sizeof *x);
+    TEST_OK(dcsr_amg_create(&amg, w->context));
+    TEST_OK(dcsr_amg_set(amg, "coarse_rows", "20"));
+    set_options(NULL, amg, options);
+    TEST_OK(dcsr_amg_setup(amg, w->entries, NULL));
+    TEST_OK(dcsr_amg_solve(amg, x, w->b, &report));
+    cr_assert_eq(report.outcome, DCSR_AMG_CONVERGED);
+    dcsr_amg_destroy(amg);
+    free(x);
+    return report.iterations;
 }
 
 static inline void put(dcsr_coo *coo, uint64_t *used, uint64_t row, uint64_t col, double value)

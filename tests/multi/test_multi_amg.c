@@ -1,26 +1,8 @@
 /* test_multi_amg.c: multigrid on several devices: conjugate gradients with it beside residuals that loops over the
- * entries compute and beside one device's multigrid; the cycle as a linear, symmetric map; matrices that it must refuse
- * or survive; updates; and what fails. */
+ * entries compute and beside one device's multigrid; and matrices that are not grids. */
 #include "tests/multi/multi_amg_world.h"
 
 TestSuite(multi_amg, .init = set_devices);
-
-/* Iterations of one device of the cpu. */
-static uint64_t iterations_alone(const world *w, const char *option, const char *value)
-{
-    dcsr_amg *amg;
-    dcsr_amg_report report;
-    double *x = test_allocate(w->csr.rows + 1, sizeof *x);
-    memset(x, 0, w->csr.rows * sizeof *x);
-    TEST_OK(dcsr_amg_create(&amg, w->context));
-    if (option) TEST_OK(dcsr_amg_set(amg, option, value));
-    TEST_OK(dcsr_amg_setup(amg, w->entries, NULL));
-    TEST_OK(dcsr_amg_solve(amg, x, w->b, &report));
-    cr_assert_eq(report.outcome, DCSR_AMG_CONVERGED);
-    dcsr_amg_destroy(amg);
-    free(x);
-    return report.iterations;
-}
 
 /* ---- Solving ---- */
 
@@ -29,7 +11,7 @@ static void compare_with_one(const char *text, int more)
 {
     for (int count = 1; count <= MOST_DEVICES; count++) {
         world w = open_world(text, count, count);
-        const uint64_t alone = iterations_alone(&w, NULL, NULL);
+        const uint64_t alone = iterations_alone(&w, NULL);
         const dcsr_multi_cg_result found = set_up_and_solve(&w);
         cr_assert_geq(w.info.divided, 1, "%s has %d rows", text, (int)w.csr.rows);
         cr_assert_gt(w.info.levels, w.info.divided);
@@ -54,25 +36,6 @@ Test(multi_amg, space_grids_do_too)
     compare_with_one(text, 2);
 }
 
-Test(multi_amg, each_option_of_smoothing_and_cycles_solves)
-{
-    static const struct {
-        const char *name, *value;
-    } option[] = {{"cycle", "V"},  {"smoother", "jacobi"}, {"smoother", "l1"},
-                  {"steps", "1"},  {"steps", "3"},         {"strength", "0"},
-                  {"omega", "0"},  {"seed", "7"},          {"one_device", "150"},
-                  {"levels", "2"}, {"levels", "3"},        {"one_device", "100000"}};
-    for (size_t o = 0; o < sizeof option / sizeof *option; o++) {
-        world w = open_world("poisson2d5:24", 3, 3);
-        TEST_OK(dcsr_multi_amg_set(w.amg, option[o].name, option[o].value));
-        const dcsr_multi_cg_result found = set_up_and_solve(&w);
-        cr_assert_leq(found.iterations, 60, "%s=%s: %d iterations", option[o].name, option[o].value,
-                      (int)found.iterations);
-        if (!strcmp(option[o].value, "100000")) cr_assert_eq(w.info.divided, 0);
-        close_world(&w);
-    }
-}
-
 /* With all of it on one device the levels are that device's own. */
 Test(multi_amg, levels_of_a_small_matrix_are_those_of_one_device)
 {
@@ -80,7 +43,7 @@ Test(multi_amg, levels_of_a_small_matrix_are_those_of_one_device)
     TEST_OK(dcsr_multi_amg_set(w.amg, "one_device", "1000000"));
     const dcsr_multi_cg_result found = set_up_and_solve(&w);
     dcsr_amg_level level;
-    cr_assert_eq(found.iterations, iterations_alone(&w, NULL, NULL));
+    cr_assert_eq(found.iterations, iterations_alone(&w, NULL));
     TEST_OK(dcsr_multi_amg_get_level(w.amg, 0, &level));
     cr_assert_eq(level.rows, w.csr.rows);
     cr_assert_eq(level.nnz, w.csr.nnz);
@@ -124,47 +87,6 @@ Test(multi_amg, results_are_the_same_bit_for_bit)
         close_world(&w);
     }
     free(first);
-}
-
-/* ---- The cycle ---- */
-
-static double apply_dot(world *w, dcsr_multi_vector *z, dcsr_multi_vector *r, const double *from,
-                        const double *with, double *to)
-{
-    double sum = 0;
-    TEST_OK(dcsr_multi_vector_from_array(r, from));
-    TEST_OK(dcsr_multi_amg_apply(w->amg, z, r));
-    TEST_OK(dcsr_multi_vector_to_array(z, &(double){NAN}, to));
-    for (uint64_t i = 0; i < w->csr.rows; i++) sum += with[i] * to[i];
-    return sum;
-}
-
-/* u.(M^-1 v) = v.(M^-1 u), and u.(M^-1 u) > 0: what conjugate gradients want of it. */
-Test(multi_amg, a_cycle_is_symmetric_and_positive)
-{
-    world w = open_world("poisson2d5:28", 3, 3);
-    const uint64_t n = w.csr.rows;
-    double *u = test_allocate(n, sizeof *u), *v = test_allocate(n, sizeof *v),
-           *z = test_allocate(n, sizeof *z);
-    dcsr_multi_vector *Z, *R;
-    TEST_OK(dcsr_multi_amg_setup(w.amg, w.A, NULL));
-    TEST_OK(dcsr_multi_vector_create(&Z, w.A, DCSR_FP64, false));
-    TEST_OK(dcsr_multi_vector_create(&R, w.A, DCSR_FP64, false));
-    test_random random = {.state = 5};
-    for (int time = 0; time < 3; time++) {
-        for (uint64_t i = 0; i < n; i++) {
-            u[i] = (double)test_random_below(&random, 2001) / 1000 - 1;
-            v[i] = (double)test_random_below(&random, 2001) / 1000 - 1;
-        }
-        const double uv = apply_dot(&w, Z, R, v, u, z), vu = apply_dot(&w, Z, R, u, v, z),
-                     uu = apply_dot(&w, Z, R, u, u, z);
-        cr_assert_gt(uu, 0);
-        cr_assert_leq(fabs(uv - vu), 1e-10 * uu, "%g and %g", uv, vu);
-    }
-    dcsr_multi_vector_destroy(Z);
-    dcsr_multi_vector_destroy(R);
-    free(u), free(v), free(z);
-    close_world(&w);
 }
 
 /* ---- Matrices that are not grids ---- */

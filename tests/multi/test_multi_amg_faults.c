@@ -58,9 +58,10 @@ Test(multi_amg_faults, arguments_are_checked)
     TEST_REFUSED(DCSR_ERROR_NOT_FOUND, "no option", dcsr_multi_amg_set(w.amg, "colour", "red"));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "whole number", dcsr_multi_amg_set(w.amg, "one_device", "0"));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "whole number", dcsr_multi_amg_set(w.amg, "one_device", "1.5"));
-    TEST_OK(dcsr_multi_amg_set(w.amg, "cycle", "K"));
-    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "cycle=K is for one", dcsr_multi_amg_setup(w.amg, w.A, NULL));
-    TEST_OK(dcsr_multi_amg_set(w.amg, "cycle", "W"));
+    TEST_OK(dcsr_multi_amg_set(w.amg, "block", "2"));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "block above 1 is for one",
+                 dcsr_multi_amg_setup(w.amg, w.A, NULL));
+    TEST_OK(dcsr_multi_amg_set(w.amg, "block", "1"));
     TEST_OK(dcsr_multi_amg_setup(w.amg, w.A, NULL));
     TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "no number 50", dcsr_multi_amg_get_level(w.amg, 50, &level));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "144 elements of r are missing",

@@ -1,0 +1,265 @@
+/* test_multi_amg_ways.c: the options of multigrid on several devices: each beside one device with the same; what
+ * conjugate gradients want of a cycle; Gauss-Seidel of parts that hang together; the limits of fp32. */
+#include "dcsr/base/alloc.h"
+#include "tests/multi/multi_amg_world.h"
+
+TestSuite(multi_amg_ways, .init = set_devices);
+
+/* A plane grid, which is smaller on the emulator. */
+static world open_with(int side, int count, const char *options)
+{
+    char text[32];
+    snprintf(text, sizeof text, "poisson2d5:%d", test_on_emulator() ? side / 2 : side);
+    world w = open_world(text, count, count);
+    set_options(w.amg, NULL, options);
+    return w;
+}
+
+/* ---- Solving ---- */
+
+static const char *const ways[] = {"cycle=V",
+                                   "cycle=W",
+                                   "cycle=K",
+                                   "precision=fp32",
+                                   "smoother=jacobi",
+                                   "smoother=l1",
+                                   "smoother=gauss-seidel",
+                                   "smoother=gauss-seidel steps=1",
+                                   "steps=1",
+                                   "steps=3",
+                                   "strength=0",
+                                   "omega=0",
+                                   "seed=7",
+                                   "cycle=V precision=fp32",
+                                   "cycle=K precision=fp32 steps=1",
+                                   "cycle=K smoother=gauss-seidel",
+                                   "smoother=gauss-seidel precision=fp32 steps=3"};
+
+/* Where a K-cycle is no fixed matrix one device takes fgmres, which is as fast. */
+Test(multi_amg_ways, each_takes_few_iterations_more_than_on_one_device)
+{
+    for (size_t o = 0; o < sizeof ways / sizeof *ways; o++) {
+        world w = open_with(24, 3, ways[o]);
+        const dcsr_multi_cg_result found = set_up_and_solve(&w);
+        const uint64_t alone = iterations_alone(&w, ways[o]);
+        cr_assert_geq(w.info.divided, 1);
+        cr_assert_leq(found.iterations, alone + 3, "%s: %d iterations, alone %d", ways[o],
+                      (int)found.iterations, (int)alone);
+        close_world(&w);
+    }
+}
+
+/* Few levels, or borders between those of all devices and the others elsewhere; with all on one device, that one's
+ * iterations. */
+Test(multi_amg_ways, levels_are_where_options_say)
+{
+    static const char *const where[] = {"one_device=60",
+                                        "levels=2",
+                                        "levels=3",
+                                        "one_device=100000",
+                                        "one_device=100000 precision=fp32",
+                                        "one_device=100000 cycle=W",
+                                        "one_device=100000 smoother=gauss-seidel cycle=V",
+                                        "one_device=60 cycle=K precision=fp32"};
+    for (size_t o = 0; o < sizeof where / sizeof *where; o++) {
+        world w = open_with(24, 3, where[o]);
+        const dcsr_multi_cg_result found = set_up_and_solve(&w);
+        cr_assert_leq(found.iterations, 60, "%s: %d iterations", where[o], (int)found.iterations);
+        cr_assert_eq(w.info.divided == 0, strstr(where[o], "100000") != NULL);
+        if (!w.info.divided) cr_assert_eq(found.iterations, iterations_alone(&w, where[o]), "%s", where[o]);
+        close_world(&w);
+    }
+}
+
+/* Two runs, and on the cpu any number of threads, have the same bits. */
+Test(multi_amg_ways, results_are_the_same_bit_for_bit)
+{
+    double *first = NULL;
+    for (int run = 0; run < 3; run++) {
+        world w = open_world("poisson2d5:32", 2, run == 1 ? 4 : 2);
+        set_options(w.amg, NULL, "cycle=K smoother=gauss-seidel precision=fp32");
+        set_up_and_solve(&w);
+        if (!first)
+            first = test_allocate(w.csr.rows, sizeof *first), memcpy(first, w.x, w.csr.rows * sizeof *w.x);
+        cr_assert(!memcmp(first, w.x, w.csr.rows * sizeof *w.x), "run %d", run);
+        close_world(&w);
+    }
+    free(first);
+}
+
+/* ---- The cycle ---- */
+
+static double apply_dot(world *w, dcsr_multi_vector *z, dcsr_multi_vector *r, const double *from,
+                        const double *with, double *to)
+{
+    double sum = 0;
+    TEST_OK(dcsr_multi_vector_from_array(r, from));
+    TEST_OK(dcsr_multi_amg_apply(w->amg, z, r));
+    TEST_OK(dcsr_multi_vector_to_array(z, &(double){NAN}, to));
+    for (uint64_t i = 0; i < w->csr.rows; i++) sum += with[i] * to[i];
+    return sum;
+}
+
+/* u.(M^-1 v) = v.(M^-1 u), and u.(M^-1 u) > 0: what conjugate gradients want of it. */
+static void expect_symmetric(const char *options, double rounding)
+{
+    world w = open_with(28, 3, options);
+    const uint64_t n = w.csr.rows;
+    double *u = test_allocate(n, sizeof *u), *v = test_allocate(n, sizeof *v),
+           *z = test_allocate(n, sizeof *z);
+    dcsr_multi_vector *Z, *R;
+    TEST_OK(dcsr_multi_amg_setup(w.amg, w.A, NULL));
+    TEST_OK(dcsr_multi_vector_create(&Z, w.A, DCSR_FP64, false));
+    TEST_OK(dcsr_multi_vector_create(&R, w.A, DCSR_FP64, false));
+    test_random random = {.state = 5};
+    for (int time = 0; time < 3; time++) {
+        for (uint64_t i = 0; i < n; i++) {
+            u[i] = (double)test_random_below(&random, 2001) / 1000 - 1;
+            v[i] = (double)test_random_below(&random, 2001) / 1000 - 1;
+        }
+        const double uv = apply_dot(&w, Z, R, v, u, z), vu = apply_dot(&w, Z, R, u, v, z),
+                     uu = apply_dot(&w, Z, R, u, u, z);
+        cr_assert_gt(uu, 0);
+        cr_assert_leq(fabs(uv - vu), rounding * uu, "%s: %g and %g", options, uv, vu);
+    }
+    dcsr_multi_vector_destroy(Z);
+    dcsr_multi_vector_destroy(R);
+    free(u), free(v), free(z);
+    close_world(&w);
+}
+
+Test(multi_amg_ways, a_cycle_is_symmetric_and_positive)
+{
+    expect_symmetric("cycle=W", 1e-10);
+    expect_symmetric("cycle=V smoother=jacobi", 1e-10);
+    expect_symmetric("cycle=W smoother=gauss-seidel", 1e-10);
+    expect_symmetric("cycle=W precision=fp32", 1e-5);
+}
+
+/* Of 0 a cycle makes 0, in fp32, too, where it divides by the norm. */
+Test(multi_amg_ways, a_cycle_for_zero_is_zero)
+{
+    for (size_t o = 0; o < sizeof ways / sizeof *ways; o++) {
+        world w = open_with(16, 2, ways[o]);
+        dcsr_multi_vector *z, *r;
+        TEST_OK(dcsr_multi_amg_setup(w.amg, w.A, NULL));
+        TEST_OK(dcsr_multi_vector_create(&z, w.A, DCSR_FP64, false));
+        TEST_OK(dcsr_multi_vector_create(&r, w.A, DCSR_FP64, false));
+        TEST_OK(dcsr_multi_vector_fill(r, &(double){0}));
+        TEST_OK(dcsr_multi_amg_apply(w.amg, z, r));
+        TEST_OK(dcsr_multi_vector_to_array(z, &(double){NAN}, w.x));
+        for (uint64_t i = 0; i < w.csr.rows; i++) cr_assert_eq(w.x[i], 0, "%s", ways[o]);
+        dcsr_multi_vector_destroy(z);
+        dcsr_multi_vector_destroy(r);
+        close_world(&w);
+    }
+}
+
+/* A = I / 2 + s s^T with s = 1, -1, 1, ...: all rows hang together across borders, and the next level, of means, knows
+ * nothing of s. There Gauss-Seidel that divides by the diagonal alone diverges from three devices on: a sweep on each
+ * takes away all of s. */
+Test(multi_amg_ways, sweeps_of_parts_that_hang_together_do_not_diverge)
+{
+    const int count = MOST_DEVICES;
+    const uint64_t n = 8 * (uint64_t)count;
+    dcsr_context *context = on_host();
+    dcsr_coo coo;
+    uint64_t used = 0;
+    TEST_OK(dcsr_coo_allocate(&coo, context, DCSR_FP64, n, n, n * n));
+    for (uint64_t i = 0; i < n; i++)
+        for (uint64_t j = 0; j < n; j++) put(&coo, &used, i, j, i == j ? 1.5 : (i + j) % 2 ? -1 : 1);
+    world w = world_of(context, &coo, count, count);
+    set_options(w.amg, NULL, "smoother=gauss-seidel steps=1 cycle=V omega=0 one_device=1 levels=2");
+    TEST_OK(dcsr_multi_amg_setup(w.amg, w.A, &w.info));
+    dcsr_multi_vector *z, *r;
+    TEST_OK(dcsr_multi_vector_create(&z, w.A, DCSR_FP64, false));
+    TEST_OK(dcsr_multi_vector_create(&r, w.A, DCSR_FP64, false));
+    memset(w.x, 0, n * sizeof *w.x);
+    for (uint64_t i = 0; i < n; i++) w.b[i] = i % 2 ? -1 : 1;
+    double *left = test_allocate(n, sizeof *left), *change = test_allocate(n, sizeof *change);
+    for (int time = 0; time < 40; time++) {
+        for (uint64_t i = 0; i < n; i++) {
+            left[i] = w.b[i];
+            for (uint64_t e = w.csr.offsets[i]; e < w.csr.offsets[i + 1]; e++)
+                left[i] -= ((const double *)w.csr.values)[e] * w.x[w.csr.col_indices[e]];
+        }
+        apply_dot(&w, z, r, left, left, change);
+        for (uint64_t i = 0; i < n; i++) w.x[i] += change[i];
+    }
+    cr_assert_leq(residual_of(&w), 0.1, "%g", residual_of(&w));
+    dcsr_multi_vector_destroy(z);
+    dcsr_multi_vector_destroy(r);
+    free(left);
+    free(change);
+    close_world(&w);
+}
+
+/* ---- What fails ---- */
+
+/* Values that fp32 cannot hold are refused, by the number that their row has among all. */
+Test(multi_amg_ways, rows_beyond_fp32_are_named)
+{
+    enum { N = 90 };
+    for (uint64_t row = 4; row < N; row += 80) {
+        dcsr_context *context = on_host();
+        dcsr_coo coo;
+        uint64_t used = 0;
+        char name[32];
+        TEST_OK(dcsr_coo_allocate(&coo, context, DCSR_FP64, N, N, 3 * N));
+        for (uint64_t i = 0; i < N; i++) {
+            put(&coo, &used, i, i, i == row ? 1e30 : 2);
+            if (i) put(&coo, &used, i, i - 1, -1);
+            if (i + 1 < N) put(&coo, &used, i, i + 1, -1);
+        }
+        pad(&coo, used);
+        world w = world_of(context, &coo, 3, 3);
+        set_options(w.amg, NULL, "precision=fp32");
+        snprintf(name, sizeof name, "row %d ", (int)row);
+        TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "precision=fp32", dcsr_multi_amg_setup(w.amg, w.A, NULL));
+        cr_assert(test_says(name), "%s", dcsr_thread_error());
+        set_options(w.amg, NULL, "precision=fp64");
+        TEST_OK(dcsr_multi_amg_setup(w.amg, w.A, NULL));
+        close_world(&w);
+    }
+}
+
+Test(multi_amg_ways, a_setup_survives_failing_allocations)
+{
+    world w = open_with(16, 2, "cycle=K smoother=gauss-seidel precision=fp32");
+    set_up_and_solve(&w);
+    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
+    for (long n = 0; status; n += test_device_of_auto() == DCSR_DEVICE_CUDA ? 61 : 3) {
+        dcsr_i_fail_allocations_after(n);
+        status = dcsr_multi_amg_setup(w.amg, w.A, NULL);
+        dcsr_i_fail_allocations_after(-1);
+        cr_assert(!status || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
+    }
+    solve(&w);
+    close_world(&w);
+}
+
+#if TEST_EMULATOR
+/* A device that is lost while visits wait for sums of all, or sweep. */
+static void lose_device(long after)
+{
+    NEEDS_EMULATOR();
+    world w = open_with(28, 3, "cycle=K smoother=gauss-seidel precision=fp32");
+    dcsr_multi_cg_result result;
+    TEST_OK(dcsr_multi_amg_setup(w.amg, w.A, NULL));
+    simt_fail_device_after(2, after);
+    memset(w.x, 0, w.csr.rows * sizeof *w.x);
+    const dcsr_status status = dcsr_multi_cg(w.x, &result, w.A, w.b, &(dcsr_multi_cg_options){.amg = w.amg});
+    cr_assert_eq(status, DCSR_ERROR_DEVICE, "%s", dcsr_thread_error());
+    cr_assert(test_says("cuda:"), "%s", dcsr_thread_error());
+    close_world(&w);
+}
+
+#define LOSES(operations)                                               \
+    Test(multi_amg_ways, a_device_lost_after_##operations##_operations) \
+    {                                                                   \
+        if (!TEST_THREAD_SANITIZER) lose_device(operations);            \
+    }
+LOSES(20)
+LOSES(150)
+LOSES(400)
+#endif
