@@ -1,8 +1,9 @@
 /* bench_multi_amg.c: how conjugate gradients with multigrid scale over devices: setup, iterations, and a solve.
  *
  * Strong scaling, on grids: the matrix stays, devices become more. The peer is one device's dcsr_amg in the same run,
- * with x and b in its memory. An iteration is the difference of two solves with other numbers of them, so that copies
- * of x and b from and to host memory, which `solve_ms` of several devices has, do not count. */
+ * with x and b in its memory and cycles of the same precision. An iteration is the difference of two solves with other
+ * numbers of them, so that copies of x and b from and to host memory, which `solve_ms` of several devices has, do not
+ * count. */
 #include "bench/harness.h"
 #include "bench/inputs.h"
 #include <dcsr/convert.h>
@@ -55,7 +56,7 @@ static dcsr_vector *ones(bench *b, uint64_t n, double **values)
     return vector;
 }
 
-static figures measure_whole(bench *b, const dcsr_csr *csr)
+static figures measure_whole(bench *b, const dcsr_csr *csr, const char *precision)
 {
     figures f = {0};
     dcsr_matrix *matrix;
@@ -68,6 +69,7 @@ static figures measure_whole(bench *b, const dcsr_csr *csr)
     BENCH_OK(dcsr_matrix_from_csr(&matrix, b->context, csr, NULL));
     BENCH_OK(dcsr_view_create(&view, matrix, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED));
     BENCH_OK(dcsr_amg_create(&w.amg, b->context));
+    BENCH_OK(dcsr_amg_set(w.amg, "precision", precision));
     for (int time = 0; time < 2; time++) BENCH_OK(dcsr_amg_setup(w.amg, view, &report));
     f.setup = report.setup_seconds;
     f.levels = (double)report.levels;
@@ -100,24 +102,31 @@ static double solve_parts(dcsr_multi_cg_result *result, double *x, dcsr_multi_vi
     return bench_now() - start;
 }
 
-static figures measure_parts(dcsr_multi *devices, const dcsr_csr *csr)
+/* Levels, by a solver of their own. */
+static dcsr_multi_amg *set_up(dcsr_multi *devices, dcsr_multi_view *view, const char *precision,
+                              dcsr_multi_amg_info *info)
+{
+    dcsr_multi_amg *amg;
+    BENCH_OK(dcsr_multi_amg_create(&amg, devices));
+    BENCH_OK(dcsr_multi_amg_set(amg, "precision", precision));
+    BENCH_OK(dcsr_multi_amg_setup(amg, view, info));
+    return amg;
+}
+
+static figures measure_parts(dcsr_multi *devices, const dcsr_csr *csr, const char *precision)
 {
     figures f = {0};
     const uint64_t n = csr->rows;
     dcsr_multi_matrix *matrix;
     dcsr_multi_view *view;
-    dcsr_multi_amg *amg;
     dcsr_multi_amg_info info;
     dcsr_multi_cg_result result;
     double *x = bench_alloc(n, sizeof *x), *b = bench_alloc(n, sizeof *b);
     for (uint64_t i = 0; i < n; i++) b[i] = 1;
     BENCH_OK(dcsr_multi_matrix_from_csr(&matrix, devices, csr, NULL));
     BENCH_OK(dcsr_multi_view_create(&view, matrix, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED));
-    BENCH_OK(dcsr_multi_amg_create(&amg, devices));
-    BENCH_OK(dcsr_multi_amg_setup(amg, view, &info));
-    dcsr_multi_amg_destroy(amg); /* so that two are not there at once */
-    BENCH_OK(dcsr_multi_amg_create(&amg, devices));
-    BENCH_OK(dcsr_multi_amg_setup(amg, view, &info));
+    dcsr_multi_amg_destroy(set_up(devices, view, precision, &info)); /* so that two are not there at once */
+    dcsr_multi_amg *amg = set_up(devices, view, precision, &info);
     f.setup = info.setup_seconds;
     f.levels = (double)info.levels;
     f.divided = (double)info.divided;
@@ -144,10 +153,10 @@ static double of_all(const figures *f)
     return f->iteration * f->iterations;
 }
 
-static void put(bench_table *table, const char *name, const char *text, const figures *f,
-                const figures *alone, int count)
+static void put(bench_table *table, const char *name, const char *text, const char *precision,
+                const figures *f, const figures *alone, int count)
 {
-    bench_row(table, BENCH_LABELS(name, text), 1e3 * f->setup, 1e3 * f->iteration, f->iterations,
+    bench_row(table, BENCH_LABELS(name, precision, text), 1e3 * f->setup, 1e3 * f->iteration, f->iterations,
               1e3 * f->solve, f->levels, f->divided, f->complexity, alone->setup / f->setup,
               alone->iteration / f->iteration, of_all(alone) / of_all(f), of_all(alone) / of_all(f) / count);
 }
@@ -159,13 +168,16 @@ static void measure_grid(bench *b, bench_table *table, int dimensions, uint64_t 
     if (!bench_has_time(b, name)) return;
     bench_csr A = bench_csr_grid(dimensions, side);
     const dcsr_csr csr = bench_csr_lent(&A);
-    const figures alone = measure_whole(b, &csr);
-    put(table, name, "one", &alone, &alone, 1);
-    for (int count = 1; count <= bench_most_devices(b) && bench_has_time(b, name); count *= 2) {
-        dcsr_multi *devices = bench_open_devices(b, count, text, sizeof text);
-        const figures f = measure_parts(devices, &csr);
-        put(table, name, text, &f, &alone, count);
-        dcsr_multi_destroy(devices);
+    static const char *const precision[] = {"fp64", "fp32"}; /* of cycles */
+    for (int p = 0; p < 2 && bench_has_time(b, name); p++) {
+        const figures alone = measure_whole(b, &csr, precision[p]);
+        put(table, name, "one", precision[p], &alone, &alone, 1);
+        for (int count = 1; count <= bench_most_devices(b) && bench_has_time(b, name); count *= 2) {
+            dcsr_multi *devices = bench_open_devices(b, count, text, sizeof text);
+            const figures f = measure_parts(devices, &csr, precision[p]);
+            put(table, name, text, precision[p], &f, &alone, count);
+            dcsr_multi_destroy(devices);
+        }
     }
     bench_csr_free(&A);
 }
@@ -176,7 +188,8 @@ int main(int argc, char **argv)
     bench_begin(&b, argc, argv, "multi_amg", "How do conjugate gradients with multigrid scale over devices?");
     bench_table *table = bench_table_begin(
         &b, "multi_amg", "setup, and iterations to a residual of 1e-8, beside dcsr_amg on one device",
-        "matrix devices | setup_ms:%.1f iteration_ms:%.3f iterations:%.0f solve_ms:%.1f levels:%.0f "
+        "matrix precision devices | setup_ms:%.1f iteration_ms:%.3f iterations:%.0f solve_ms:%.1f "
+        "levels:%.0f "
         "divided:%.0f "
         "complexity:%.3f setup_times_one:%.3f iteration_times_one:%.3f all_times_one:%.3f of_linear:%.3f");
     measure_grid(&b, table, 2, (uint64_t)BENCH_SIZE_ON(&b, 60, 1000, 3000));
