@@ -245,6 +245,28 @@ static void lost()
     exit(0); /* what device 1 has cannot be given back */
 }
 
+/* Device 1 is lost before it has given memory that device 0 copies from: what arrives may be anything, and device 0
+ * goes on. */
+static void lost_with_a_source()
+{
+    begin();
+    const on_device *const a = new on_device(0, 7), *const b = new on_device(1, 0);
+    unsigned *late;
+    simt_fail_device_after(1, 0);
+    /* By the seed it is lost in any of these calls, or behind them. */
+    cudaError_t error = cudaMallocAsync(&late, N * sizeof *late, b->stream.handle);
+    if (!error) error = cudaEventRecord(b->event.handle, b->stream.handle);
+    if (!error) error = cudaStreamWaitEvent(a->stream.handle, b->event.handle);
+    if (!error) error = cudaMemcpyPeerAsync(a->data.data, 0, late, 1, N * sizeof *late, a->stream.handle);
+    CHECK(error == cudaSuccess || error == cudaErrorECCUncorrectable);
+    CHECK(cudaStreamSynchronize(b->stream.handle) == cudaErrorECCUncorrectable);
+    OK(cudaSetDevice(0));
+    simt::launch(set_kernel, 1, 32, 0, a->stream.handle, a->data.data, 8, N);
+    a->stream.wait();
+    CHECK(all_are(a->data.values(), 8));
+    exit(0);
+}
+
 extern const simt_case PEER_CASES[] = {{"clean_belonging", belonging},
                                        {"clean_sizes", sizes},
                                        {"clean_copy_between_devices", copy_round<true>},
@@ -255,6 +277,7 @@ extern const simt_case PEER_CASES[] = {{"clean_belonging", belonging},
                                        {"clean_peers_pool", touch_pool<GIVEN>},
                                        {"clean_peers_mapping", touch_mapping<GIVEN>},
                                        {"clean_lost_device", lost},
+                                       {"clean_lost_source", lost_with_a_source},
                                        {"peer_copy_not_waited_for", copy_round<false>},
                                        {"source_of_other_device_changed", change_source<false>},
                                        {"block_of_no_peer", touch_block<NONE>},

@@ -32,7 +32,8 @@ void simt_fail_allocations_after(long n);
 void simt_fault_launch_after(long n);
 
 /* A device is lost after n more of its operations (SIMT_FAIL_DEVICE): they and all work after them is lost, and every
- * call for it from then on returns cudaErrorECCUncorrectable; the others go on. n < 0 takes it back. */
+ * call for it from then on returns cudaErrorECCUncorrectable; the others go on, but their copies from memory that it
+ * has not come to allocate do nothing. n < 0 takes it back. */
 void simt_fail_device_after(int device, long n);
 
 /* What has been created and not been given back, by all devices. */

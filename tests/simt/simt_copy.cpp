@@ -39,22 +39,23 @@ bool find_range(const void *address, size_t bytes, range *result)
     return block->state == TAKEN && result->address + bytes <= block->address + block->bytes;
 }
 
-/* When the operation runs. */
-void check_range(const range &at, const char *what)
+/* When the operation runs. False for what a device that is lost has not come to allocate: that is nothing to others. */
+bool check_range(const range &at, const char *what)
 {
-    if (!at.bytes) return;
+    if (!at.bytes) return true;
     held_lock held(state_lock());
     if (at.where == HOST) {
         if (at.pinned && !is_pinned(at.address, at.bytes))
             die("%s: the pinned memory has been freed meanwhile", what);
-        return;
+        return true;
     }
     const heap_block *const block = heap_block_around(at.address);
     const bool valid = block ? block->open && at.address + at.bytes <= block->address + block->open_bytes
                              : virtual_mapped(at.address, at.bytes);
-    if (!valid)
+    if (!valid && !device_fault(at.device))
         die("%s: the device memory at %p is not allocated at this point of the stream", what,
             static_cast<void *>(at.address));
+    return valid;
 }
 
 struct copy_operation final : operation {
@@ -65,12 +66,8 @@ struct copy_operation final : operation {
     }
     void run() override
     {
-        check_range(to, what);
-        const char *source = from.address;
-        if (staged.empty())
-            check_range(from, what);
-        else
-            source = staged.data();
+        if (!check_range(to, what) || (staged.empty() && !check_range(from, what))) return;
+        const char *const source = staged.empty() ? from.address : staged.data();
         seen_read(source, to.bytes);
         seen_write(to.address, to.bytes);
         memmove(to.address, source, to.bytes);
@@ -84,7 +81,7 @@ struct fill_operation final : operation {
     fill_operation(const range &to_, int value_) : operation("cudaMemsetAsync"), to(to_), value(value_) {}
     void run() override
     {
-        check_range(to, what);
+        if (!check_range(to, what)) return;
         seen_write(to.address, to.bytes);
         memset(to.address, value, to.bytes);
     }

@@ -163,10 +163,10 @@ Test(simt, fails_as_tests_ask_it_to)
 
 Test(simt, has_several_devices)
 {
-    assert_clean((const char *const[]){"clean_belonging", "clean_sizes", "clean_copy_between_devices",
-                                       "clean_source_of_other_device", "clean_peer_copy_checks",
-                                       "clean_enabling", "clean_peers_block", "clean_peers_pool",
-                                       "clean_peers_mapping", "clean_lost_device", NULL});
+    assert_clean((const char *const[]){
+        "clean_belonging", "clean_sizes", "clean_copy_between_devices", "clean_source_of_other_device",
+        "clean_peer_copy_checks", "clean_enabling", "clean_peers_block", "clean_peers_pool",
+        "clean_peers_mapping", "clean_lost_device", "clean_lost_source", NULL});
 }
 
 Test(simt, finds_bugs_of_several_devices)
