@@ -2,6 +2,8 @@
 #include "amg/hierarchy.h"
 #include <math.h>
 
+enum { SHARES = 1 << 16 }; /* so that sums of them are exact */
+
 typedef struct row_sums {
     double diagonal, absolute, outside; /* sums of |a_ij|: of all, of those in columns of other devices */
 } row_sums;
@@ -65,9 +67,9 @@ dcsr_status dcsr_i_amg_read_diagonal(dcsr_i_amg_diagonal *found, dcsr_i_amg_hier
     DCSR_I_AMG_TRY(dcsr_i_amg_borrow(&level->scale, h->pool, A->rows, sizeof(double)));
     double gershgorin = 0;
     const int threads = dcsr_context_threads(h->context, A->nnz);
-    uint64_t negative = 0, wrong = UINT64_MAX;
+    uint64_t negative = 0, outside = 0, wrong = UINT64_MAX;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) \
-    reduction(max : gershgorin) reduction(+ : negative) reduction(min : wrong)
+    reduction(max : gershgorin) reduction(+ : negative, outside) reduction(min : wrong)
     for (uint64_t i = 0; i < A->rows; i++) {
         row_sums s = read_row(level, i, h->options.smoother);
         if (s.diagonal == 0 || !isfinite(s.absolute)) {
@@ -75,9 +77,12 @@ dcsr_status dcsr_i_amg_read_diagonal(dcsr_i_amg_diagonal *found, dcsr_i_amg_hier
             continue;
         }
         negative += s.diagonal < 0;
+        if (s.outside > 0)
+            outside += (uint64_t)(SHARES * fmin(s.outside / (s.absolute - fabs(s.diagonal)), 1));
         if (s.absolute > gershgorin * fabs(s.diagonal)) gershgorin = s.absolute / fabs(s.diagonal);
     }
     if (wrong != UINT64_MAX) wrong = dcsr_i_amg_fault_of(A, wrong);
-    *found = (dcsr_i_amg_diagonal){.gershgorin = gershgorin, .positive = !negative, .wrong = wrong};
+    *found = (dcsr_i_amg_diagonal){
+        .gershgorin = gershgorin, .positive = !negative, .outside = (double)outside / SHARES, .wrong = wrong};
     return DCSR_OK;
 }

@@ -258,7 +258,10 @@ typedef enum dcsr_i_amg_fault {
 typedef struct dcsr_i_amg_diagonal {
     double gershgorin; /* the largest sum |a_ij| / |a_ii| */
     bool positive;     /* no a_ii is negative */
-    uint64_t wrong;    /* row * 4 + what is wrong with it; UINT64_MAX: none is */
+    double
+        outside; /* for each row the share of |a_ij| beside the diagonal that is in columns of other devices,
+                        * to 16 bits; their sum */
+    uint64_t wrong; /* row * 4 + what is wrong with it; UINT64_MAX: none is */
 } dcsr_i_amg_diagonal;
 /* One row: false if it cannot be used; diagonal and scale, for a smoother, are written even so. */
 bool dcsr_i_amg_read_row(dcsr_i_amg_level *level, uint64_t i, int64_t smoother);

@@ -354,7 +354,9 @@ static dcsr_status read_diagonal(dcsr_i_amg_diagonal *found, dcsr_i_amg_hierarch
         dcsr_i_amg_cuda_read_diagonal(h->stream, &A, how, level->diagonal.data, level->scale.data, where);
         const dcsr_i_amg_cuda_found *here = dcsr_i_amg_cuda_read(h, where, sizeof *here);
         if (here) {
-            *found = (dcsr_i_amg_diagonal){.positive = !here->negative, .wrong = here->wrong};
+            *found = (dcsr_i_amg_diagonal){.positive = !here->negative,
+                                           .outside = (double)here->outside / DCSR_AMG_CUDA_SHARES,
+                                           .wrong = here->wrong};
             memcpy(&found->gershgorin, &here->gershgorin, sizeof found->gershgorin);
         }
         status = h->failed;

@@ -497,7 +497,7 @@ static __global__ void read_diagonal(dcsr_i_amg_cuda_rows A, dcsr_i_amg_cuda_sca
                                      double *scale, dcsr_i_amg_cuda_found *found)
 {
     typedef unsigned long long word;
-    uint64_t gershgorin = 0, negative = 0;
+    uint64_t gershgorin = 0, negative = 0, beyond = 0;
     for (uint64_t i = dcsr_i_cuda_first(); i < A.rows; i += dcsr_i_cuda_step()) {
         double sum = 0, absolute = 0, outside = 0;
         for (uint64_t e = A.begin[i]; e < A.end[i]; e++) {
@@ -515,14 +515,18 @@ static __global__ void read_diagonal(dcsr_i_amg_cuda_rows A, dcsr_i_amg_cuda_sca
         }
         scale[i] = 1 / copysign(how.l1 ? absolute : fabs(sum) + how.outside * outside, sum);
         negative += sum < 0;
+        if (outside > 0)
+            beyond += (uint64_t)(DCSR_AMG_CUDA_SHARES * fmin(outside / (absolute - fabs(sum)), 1.0));
         uint64_t bound = bits_of(absolute / fabs(sum));
         if (bound > gershgorin) gershgorin = bound;
     }
     gershgorin = dcsr_i_cuda_block_max(gershgorin, (uint64_t)0);
     negative = dcsr_i_cuda_block_sum(negative);
+    beyond = dcsr_i_cuda_block_sum(beyond);
     if (threadIdx.x) return;
     atomicMax((word *)&found->gershgorin, (word)gershgorin);
     atomicAdd((word *)&found->negative, (word)negative);
+    atomicAdd((word *)&found->outside, (word)beyond);
 }
 
 void dcsr_i_amg_cuda_read_diagonal(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_rows *A,

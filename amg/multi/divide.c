@@ -108,6 +108,7 @@ static dcsr_i_amg_diagonal join_found(const making *m)
         const dcsr_i_amg_diagonal *one = &m->share[k].found;
         if (one->gershgorin > all.gershgorin) all.gershgorin = one->gershgorin;
         all.positive = all.positive && one->positive;
+        all.outside += one->outside;
         if (all.wrong == UINT64_MAX && one->wrong != UINT64_MAX)
             all.wrong = one->wrong + 4 * m->d->border[m->number][k];
     }
@@ -417,7 +418,8 @@ static void tell(dcsr_i_divided *d)
     const dcsr_amg_level *first = d->count ? &d->level[0].told : &last->level[0].told;
     for (int l = 0; l < d->count; l++)
         d->level[l].told.share = entries > 0 ? (double)d->level[l].told.nnz / entries : 0;
-    d->info = (dcsr_multi_amg_info){.levels = (uint64_t)(d->count + last->level_count),
+    d->info = (dcsr_multi_amg_info){.outside = d->info.outside,
+                                    .levels = (uint64_t)(d->count + last->level_count),
                                     .divided = (uint64_t)d->count,
                                     .operator_complexity = first->nnz ? entries / (double)first->nnz : 1,
                                     .grid_complexity = first->rows ? rows / (double)first->rows : 1,
@@ -441,6 +443,9 @@ static dcsr_status make_levels(making *m, const dcsr_multi_amg *amg)
         const double start = dcsr_i_amg_now();
         if (number) DCSR_I_AMG_TRY(on_all(m, begin_part));
         const dcsr_i_amg_diagonal found = join_found(m);
+        const double outside = found.outside / (double)dcsr_i_divided_all(d, number);
+        if (!number) d->info.outside = outside;
+        if (outside > amg->outside) break;
         DCSR_I_AMG_TRY(plan_smoothing(m, &found));
         d->level[number].told.smoother_seconds = dcsr_i_amg_now() - start;
         DCSR_I_AMG_TRY(aggregate(m, &coarser));

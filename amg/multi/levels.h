@@ -55,6 +55,7 @@ struct dcsr_multi_amg {
     dcsr_context *context[DCSR_MAX_DEVICES];
     dcsr_amg *solver[DCSR_MAX_DEVICES]; /* of each device: its options, and its pool */
     uint64_t one_device;                /* the most rows of a level that is on one device */
+    double outside;                     /* the most that is outside of a level that is not */
     dcsr_i_divided *levels;             /* NULL: there was no setup */
 };
 

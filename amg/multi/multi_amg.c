@@ -6,6 +6,7 @@
 /* By default: docs/AMG.md, "Several devices". A GPU is done with a level of some hundred thousand rows before
  * several have met as often as a visit of it takes. */
 enum { ONE_DEVICE = 50000, ONE_GPU = 500000 };
+static const double OUTSIDE = 0.25;
 
 dcsr_status dcsr_multi_amg_create(dcsr_multi_amg **amg, dcsr_multi *devices)
 {
@@ -18,6 +19,7 @@ dcsr_status dcsr_multi_amg_create(dcsr_multi_amg **amg, dcsr_multi *devices)
     made->devices = devices;
     made->parts = info.devices;
     made->one_device = info.device == DCSR_DEVICE_CUDA ? ONE_GPU : ONE_DEVICE;
+    made->outside = OUTSIDE;
     memcpy(made->context, info.context, sizeof made->context);
     dcsr_status status = DCSR_OK;
     for (uint64_t k = 0; k < made->parts && !status; k++)
@@ -46,15 +48,21 @@ dcsr_status dcsr_multi_amg_set(dcsr_multi_amg *amg, const char *name, const char
                                 !amg    ? "amg"
                                 : !name ? "name"
                                         : "value");
-    if (!strcmp(name, "one_device")) {
+    const bool rows = !strcmp(name, "one_device");
+    if (rows || !strcmp(name, "outside")) {
         char *end;
-        const double rows = strtod(value, &end);
-        if (end == value || *end || !(rows >= 1 && rows <= 1e9) || rows != (double)(uint64_t)rows)
+        const double number = strtod(value, &end);
+        const bool fits = rows ? number >= 1 && number <= 1e9 && number == (double)(uint64_t)number
+                               : number >= 0 && number <= 1;
+        if (end == value || *end || !fits)
             return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                                    "multi amg set: '%s' is no value of the option one_device, which takes a "
-                                    "whole number from 1 to 1000000000",
-                                    value);
-        amg->one_device = (uint64_t)rows;
+                                    "multi amg set: '%s' is no value of the option %s, which takes a %s",
+                                    value, name,
+                                    rows ? "whole number from 1 to 1000000000" : "number from 0 to 1");
+        if (rows)
+            amg->one_device = (uint64_t)number;
+        else
+            amg->outside = number;
         return DCSR_OK;
     }
     for (uint64_t k = 0; k < amg->parts; k++) DCSR_I_AMG_TRY(dcsr_amg_set(amg->solver[k], name, value));

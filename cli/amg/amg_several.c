@@ -35,6 +35,7 @@ static int print(cli_state *cli, const dcsr_multi_amg *amg, const dcsr_multi_amg
     cli_amg_put_levels(&report, level_of, amg, info->levels);
     cli_put_count(&report, "levels", "levels", info->levels);
     cli_put_count(&report, "divided", "on all devices", info->divided);
+    cli_put_real(&report, "outside", "outside", info->outside, "");
     cli_put_real(&report, "operator_complexity", "operator complexity", info->operator_complexity, "");
     cli_put_real(&report, "grid_complexity", "grid complexity", info->grid_complexity, "");
     cli_put_text(&report, "solver", "solver", "cg");

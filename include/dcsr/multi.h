@@ -453,8 +453,15 @@ typedef struct dcsr_multi_amg dcsr_multi_amg;
 DCSR_API dcsr_status dcsr_multi_amg_create(dcsr_multi_amg **amg, dcsr_multi *devices);
 DCSR_API void dcsr_multi_amg_destroy(dcsr_multi_amg *amg);
 
-/* Sets an option for setups to come: one of dcsr_amg_set(), or `one_device`: a level of that many rows or fewer is
- * brought to the first device, which has a dcsr_amg for it and all below. Options of the solve change nothing: those of
+/* Sets an option for setups to come: one of dcsr_amg_set(), or one of
+ *
+ *      one_device   a level of that many rows or fewer is brought to the first device, which has a dcsr_amg for it and
+ *                   all below
+ *      outside      and so is one of which a larger share is outside (dcsr_multi_amg_info): 0 to 1, by default 0.25.
+ *                   Aggregates do not cross borders, so there they would be poor, and iterations many. 1: none is, for
+ *                   a matrix that one device has no memory for
+ *
+ * Options of the solve change nothing: those of
  * dcsr_multi_cg() count. Errors: as dcsr_amg_set(). */
 DCSR_API dcsr_status dcsr_multi_amg_set(dcsr_multi_amg *amg, const char *name, const char *value);
 
@@ -464,6 +471,10 @@ typedef struct dcsr_multi_amg_info {
     double operator_complexity; /* entries of all levels over those of A */
     double grid_complexity;     /* rows of all levels over those of A */
     bool symmetric;             /* A is, as far as random vectors tell, and its diagonal is positive */
+    double
+        outside; /* what of |a_ij| beside the diagonal is in columns of other devices, as a share, row by row: where
+                     * neighbours have numbers far apart much is; number rows so that they are near (reverse
+                     * Cuthill-McKee). 0, if one_device has all levels on one device */
     double setup_seconds;
 } dcsr_multi_amg_info;
 

@@ -38,6 +38,7 @@ static inline world world_of(dcsr_context *context, dcsr_coo *coo, int count, in
     TEST_OK(dcsr_multi_view_create(&w.A, w.matrix, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED));
     TEST_OK(dcsr_multi_amg_create(&w.amg, w.devices));
     TEST_OK(dcsr_multi_amg_set(w.amg, "one_device", "20"));
+    TEST_OK(dcsr_multi_amg_set(w.amg, "outside", "1"));
     TEST_OK(dcsr_multi_amg_set(w.amg, "coarse_rows", "20"));
     w.x = test_allocate(w.csr.rows + 1, sizeof *w.x);
     w.b = test_allocate(w.csr.rows + 1, sizeof *w.b);
@@ -112,7 +113,8 @@ static inline void set_options(dcsr_multi_amg *several, dcsr_amg *alone, const c
     int length;
     for (; options && sscanf(options, " %31[^=]=%31s%n", name, value, &length) == 2; options += length) {
         if (several) TEST_OK(dcsr_multi_amg_set(several, name, value));
-        if (alone && strcmp(name, "one_device")) TEST_OK(dcsr_amg_set(alone, name, value));
+        if (alone && strcmp(name, "one_device") && strcmp(name, "outside"))
+            TEST_OK(dcsr_amg_set(alone, name, value));
     }
 }
 

@@ -71,6 +71,56 @@ Test(multi_amg_ways, levels_are_where_options_say)
     }
 }
 
+/* A grid whose rows are numbered in any order. */
+static world scattered_world(uint64_t side, int count)
+{
+    dcsr_context *context = on_host();
+    const uint64_t n = side * side;
+    dcsr_coo coo;
+    char text[32];
+    snprintf(text, sizeof text, "poisson2d5:%d", (int)side);
+    TEST_OK(dcsr_coo_generate(&coo, context, text));
+    uint64_t *number = test_allocate(n, sizeof *number);
+    test_random random = {.state = 3};
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t j = test_random_below(&random, i + 1);
+        number[i] = number[j];
+        number[j] = i;
+    }
+    for (uint64_t e = 0; e < coo.nnz; e++) {
+        coo.row_indices[e] = number[coo.row_indices[e]];
+        coo.col_indices[e] = number[coo.col_indices[e]];
+    }
+    free(number);
+    return world_of(context, &coo, count, count);
+}
+
+/* Where neighbours have numbers far apart, most of a row is in columns of other devices: then one device has all levels
+ * and its iterations, unless the caller wants them divided, which takes more. */
+Test(multi_amg_ways, levels_with_much_outside_are_on_one_device)
+{
+    world w = scattered_world(20, 3);
+    const dcsr_multi_cg_result divided = set_up_and_solve(&w);
+    cr_assert_geq(w.info.divided, 1);
+    cr_assert(w.info.outside > 0.5 && w.info.outside <= 1, "%g", w.info.outside);
+    set_options(w.amg, NULL, "outside=0.25");
+    const dcsr_multi_cg_result found = set_up_and_solve(&w);
+    cr_assert_eq(w.info.divided, 0);
+    cr_assert_eq(found.iterations, iterations_alone(&w, NULL));
+    cr_assert_gt(divided.iterations, found.iterations);
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "a number from 0 to 1",
+                 dcsr_multi_amg_set(w.amg, "outside", "1.5"));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "a number from 0 to 1",
+                 dcsr_multi_amg_set(w.amg, "outside", "nan"));
+    close_world(&w);
+    w = open_world("poisson2d5:20", 3, 3); /* four borders of 20 rows of 400, each with a quarter beyond it */
+    set_options(w.amg, NULL, "outside=0.25");
+    set_up_and_solve(&w);
+    cr_assert_geq(w.info.divided, 1);
+    cr_assert(w.info.outside > 0.03 && w.info.outside < 0.07, "%g", w.info.outside);
+    close_world(&w);
+}
+
 /* Two runs, and on the cpu any number of threads, have the same bits. */
 Test(multi_amg_ways, results_are_the_same_bit_for_bit)
 {
@@ -171,6 +221,7 @@ Test(multi_amg_ways, sweeps_of_parts_that_hang_together_do_not_diverge)
     world w = world_of(context, &coo, count, count);
     set_options(w.amg, NULL, "smoother=gauss-seidel steps=1 cycle=V omega=0 one_device=1 levels=2");
     TEST_OK(dcsr_multi_amg_setup(w.amg, w.A, &w.info));
+    cr_assert_eq(w.info.divided, 1);
     dcsr_multi_vector *z, *r;
     TEST_OK(dcsr_multi_vector_create(&z, w.A, DCSR_FP64, false));
     TEST_OK(dcsr_multi_vector_create(&r, w.A, DCSR_FP64, false));
