@@ -72,22 +72,28 @@ void dcsr_i_amg_cycles(dcsr_i_amg_solve *s)
     } while (note_all(s, squares));
 }
 
-/* Hestenes, Stiefel 1952. */
+/* Hestenes, Stiefel 1952. A K-cycle is no fixed matrix: then beta is z^T (r - r of before) over r^T z of before, where
+ * r - r of before is - step q, so that p stays conjugate to the last one (Notay: Flexible conjugate gradients,
+ * 2000). */
 void dcsr_i_amg_cg(dcsr_i_amg_solve *s)
 {
     const dcsr_i_amg_form *f = &s->form;
     const uint64_t n = s->A->rows;
+    const bool fixed = s->h->options.cycle != DCSR_I_AMG_K;
+    bool first = true;
     double *z = s->vector[0], *p = s->vector[1], *q = s->vector[2];
-    double rz[MOST], pq[MOST], before[MOST] = {0}, beta[MOST], step[MOST], squares[MOST];
+    double rz[MOST], qz[MOST], pq[MOST], before[MOST], beta[MOST], step[MOST], squares[MOST];
     do {
         precondition(s, z, s->r);
         f->run->dot(f, n, s->r, z, rz);
+        if (!fixed && !first) f->run->dot(f, n, q, z, qz);
         for (int c = 0; c < f->width; c++) {
             if (goes_on(s, c) && (rz[c] == 0 || !isfinite(rz[c])))
                 s->column[c].outcome = rz[c] == 0 ? DCSR_AMG_BREAKDOWN : DCSR_AMG_DIVERGED;
-            beta[c] = goes_on(s, c) && before[c] != 0 ? rz[c] / before[c] : 0;
+            beta[c] = goes_on(s, c) && !first ? (fixed ? rz[c] : -step[c] * qz[c]) / before[c] : 0;
             before[c] = rz[c];
         }
+        first = false;
         if (!any_goes_on(s)) return;
         f->run->combine(f, n, dcsr_i_amg_one, z, beta, p);
         f->run->multiply_dot(f, s->A, p, q, p, pq, NULL);

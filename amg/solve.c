@@ -168,12 +168,11 @@ static dcsr_status check_values(const double *x, const double *b, uint64_t rows,
     return DCSR_OK;
 }
 
-/* A cycle that is no fixed matrix (K) and a matrix that is not symmetric need fgmres. */
+/* A matrix that is not symmetric needs fgmres. */
 static int64_t choose(const dcsr_amg *amg)
 {
     if (amg->options.solver != DCSR_I_AMG_AUTO) return amg->options.solver;
-    bool fixed = amg->hierarchy->options.cycle != DCSR_I_AMG_K;
-    return amg->hierarchy->symmetric && fixed ? DCSR_I_AMG_CG : DCSR_I_AMG_FGMRES;
+    return amg->hierarchy->symmetric ? DCSR_I_AMG_CG : DCSR_I_AMG_FGMRES;
 }
 
 /* To where the method has x and b, their columns side by side, and x back: to and from a device by way of the method's

@@ -35,7 +35,6 @@ static const char *const ways[] = {"cycle=V",
                                    "cycle=K smoother=gauss-seidel",
                                    "smoother=gauss-seidel precision=fp32 steps=3"};
 
-/* Where a K-cycle is no fixed matrix one device takes fgmres, which is as fast. */
 Test(multi_amg_ways, each_takes_few_iterations_more_than_on_one_device)
 {
     for (size_t o = 0; o < sizeof ways / sizeof *ways; o++) {
