@@ -172,24 +172,20 @@ dcsr_status dcsr_i_pagerank_options(dcsr_pagerank_options *o, const dcsr_pageran
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_pagerank_portions(double **portions, dcsr_i_edges *in, const double *weights)
+dcsr_status dcsr_i_pagerank_portions(double *portions, const double *weights, uint64_t n, const char *call)
 {
-    const uint64_t n = in->vertices;
-    double *made = dcsr_i_edges_take(in, n, sizeof *made), all = 0;
-    if (in->status) return in->status;
+    double all = 0;
     for (uint64_t v = 0; v < n; v++) {
         if (!(weights[v] >= 0) || isinf(weights[v]))
-            return in->status = dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                                                 "%s: personal[%llu] is %g; give finite weights from 0 on",
-                                                 in->call, (unsigned long long)v, weights[v]);
+            return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                    "%s: personal[%llu] is %g; give finite weights from 0 on", call,
+                                    (unsigned long long)v, weights[v]);
         all += weights[v];
     }
     if (n && !(all > 0 && !isinf(all)))
-        return in->status =
-                   dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                                    "%s: the sum of personal is %g; give a weight above 0", in->call, all);
-    for (uint64_t v = 0; v < n; v++) made[v] = weights[v] / all;
-    *portions = made;
+        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                "%s: the sum of personal is %g; give a weight above 0", call, all);
+    for (uint64_t v = 0; v < n; v++) portions[v] = weights[v] / all;
     return DCSR_OK;
 }
 
@@ -270,9 +266,9 @@ void dcsr_i_pagerank(dcsr_i_edges *in, double *degree, double *rank, dcsr_pagera
     for (int i = 0; i < 2; i++) w.handed[i] = dcsr_i_edges_take(in, n, sizeof(double));
     w.block = dcsr_i_edges_take(in, 2 * w.blocks, sizeof *w.block);
     if (o->adaptive) w.settled = dcsr_i_edges_take(in, n, 1);
-    if (!in->status && o->personal) {
-        double *portions = NULL;
-        dcsr_i_pagerank_portions(&portions, in, o->personal);
+    if (o->personal) {
+        double *portions = dcsr_i_edges_take(in, n, sizeof *portions);
+        if (!in->status) in->status = dcsr_i_pagerank_portions(portions, o->personal, n, in->call);
         w.personal = portions;
     }
     if (in->status) return;

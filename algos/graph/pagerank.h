@@ -11,7 +11,7 @@ enum { DCSR_I_PAGERANK_FULL = 8 };
 /* The caller's options, with the defaults in them. INVALID_ARGUMENT, in the name of the call. */
 dcsr_status dcsr_i_pagerank_options(dcsr_pagerank_options *o, const dcsr_pagerank_options *options,
                                     const char *call);
-/* The caller's weights, made to add up to 1, in memory of the host until the end of `in`. INVALID_ARGUMENT. */
-dcsr_status dcsr_i_pagerank_portions(double **portions, dcsr_i_edges *in, const double *weights);
+/* The caller's n weights, made to add up to 1. INVALID_ARGUMENT, in the name of the call. */
+dcsr_status dcsr_i_pagerank_portions(double *portions, const double *weights, uint64_t n, const char *call);
 
 #endif

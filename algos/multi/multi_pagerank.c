@@ -10,6 +10,7 @@
 #include "algos/graph/edges.h"
 #include "algos/graph/pagerank.h"
 #include "algos/multi/multi_work.h"
+#include <dcsr/extend.h>
 #include <dcsr/vector_ops.h>
 #include <math.h>
 
@@ -17,8 +18,7 @@ typedef struct walk {
     dcsr_i_multi_work w;
     dcsr_pagerank_options o;
     dcsr_multi_vector *rank, *next, *sum, *handed, *degree, *portion, *scratch;
-    double weights; /* the sum of o.personal */
-    double chance;  /* to go on elsewhere than along an edge */
+    double chance; /* to go on elsewhere than along an edge */
 } walk;
 
 static const char call[] = "dcsr_multi_pagerank";
@@ -28,39 +28,21 @@ static const dcsr_binary_op *binary(dcsr_binary_name name)
     return dcsr_binary_op_of(name, DCSR_FP64);
 }
 
-static dcsr_status scale_portion(void *user, uint64_t k)
-{
-    const walk *p = user;
-    dcsr_vector *part = dcsr_i_multi_part_of(p->portion, k);
-    return dcsr_vector_apply_second(part, NULL, NULL, binary(DCSR_BINARY_DIV), part, &p->weights, NULL);
-}
-
 /* How chance is shared out: evenly, or by weights. */
 static void make_portions(walk *p)
 {
     dcsr_i_multi_work *w = &p->w;
-    const double *weights = p->o.personal;
-    double all = 0, even = 1 / (double)w->n;
+    const double even = 1 / (double)w->n;
     if (w->status) return;
-    if (!weights) {
+    if (!p->o.personal) {
         w->status = dcsr_multi_vector_fill(p->portion, &even);
         return;
     }
-    for (uint64_t v = 0; v < w->n && !w->status; v++) {
-        all += weights[v];
-        if (!(weights[v] >= 0) || isinf(weights[v]))
-            w->status =
-                dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                                 "dcsr_multi_pagerank: personal[%llu] is %g; give finite weights from 0 on",
-                                 (unsigned long long)v, weights[v]);
-    }
-    if (!w->status && w->n && !(all > 0 && !isinf(all)))
-        w->status =
-            dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                             "dcsr_multi_pagerank: the sum of personal is %g; give a weight above 0", all);
-    if (!w->status) w->status = dcsr_multi_vector_from_array(p->portion, weights);
-    p->weights = all;
-    dcsr_i_multi_each(w, scale_portion, p);
+    double *portions = dcsr_context_allocate(w->context, w->n, sizeof *portions);
+    w->status =
+        portions ? dcsr_i_pagerank_portions(portions, p->o.personal, w->n, call) : dcsr_thread_status();
+    if (!w->status) w->status = dcsr_multi_vector_from_array(p->portion, portions);
+    dcsr_context_free(w->context, portions, w->n, sizeof *portions);
 }
 
 /* Out-degrees, where there are edges: the rows' sums over plus-pair. */

@@ -8,8 +8,10 @@ enum { AHEAD = 8 };
 
 static const double *bring(dcsr_i_edges *in, const double *weights)
 {
-    double *portions = NULL;
-    if (!weights || dcsr_i_pagerank_portions(&portions, in, weights)) return NULL;
+    if (!weights) return NULL;
+    double *portions = dcsr_i_edges_take(in, in->vertices, sizeof *portions);
+    if (!in->status) in->status = dcsr_i_pagerank_portions(portions, weights, in->vertices, in->call);
+    if (in->status) return NULL;
     double *there = dcsr_i_graph_take(in, in->vertices, sizeof *there);
     if (there) dcsr_i_graph_give(in, there, portions, in->vertices * sizeof *there);
     return there;
