@@ -61,7 +61,9 @@ dcsr_i_borders *dcsr_i_borders_by_entries(const dcsr_multi *devices, uint64_t ro
 
 dcsr_i_borders *dcsr_i_borders_of_pieces(const dcsr_multi *devices, const dcsr_i_pieces *pieces)
 {
-    return dcsr_i_borders_by_entries(devices, dcsr_i_borders_end(pieces->borders), entries_before, pieces);
+    return dcsr_i_borders_round(
+        dcsr_i_borders_by_entries(devices, dcsr_i_borders_end(pieces->borders), entries_before, pieces),
+        dcsr_i_multi_grain(devices));
 }
 
 /* ---- Building parts ---- */

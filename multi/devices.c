@@ -36,6 +36,7 @@ typedef struct worker {
 struct dcsr_multi {
     _Atomic uint64_t references;
     uint64_t count, started; /* devices; those whose threads run */
+    uint64_t grain;
     dcsr_device device;
     dcsr_context *home;
     dcsr_i_cuda_group *group; /* of GPUs, for gathering; NULL: none */
@@ -267,6 +268,7 @@ dcsr_status dcsr_multi_create(dcsr_multi **devices, const char *text, const dcsr
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
     atomic_init(&created->references, 1);
     created->count = named.count;
+    created->grain = options->grain ? options->grain : 1;
     pthread_mutex_init(&created->turn, NULL);
     pthread_mutex_init(&created->lock, NULL);
     pthread_cond_init(&created->begun, NULL);
@@ -332,6 +334,11 @@ void dcsr_i_multi_release(dcsr_multi *devices)
 uint64_t dcsr_i_multi_count(const dcsr_multi *devices)
 {
     return devices->count;
+}
+
+uint64_t dcsr_i_multi_grain(const dcsr_multi *devices)
+{
+    return devices->grain;
 }
 
 dcsr_context *dcsr_i_multi_context(const dcsr_multi *devices, uint64_t k)

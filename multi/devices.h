@@ -14,6 +14,8 @@
 
 uint64_t dcsr_i_multi_count(const dcsr_multi *devices);
 dcsr_context *dcsr_i_multi_context(const dcsr_multi *devices, uint64_t k);
+/* What borders are multiples of. */
+uint64_t dcsr_i_multi_grain(const dcsr_multi *devices);
 /* The first device behind k that is not on k's node of memory. */
 uint64_t dcsr_i_multi_node_end(const dcsr_multi *devices, uint64_t k);
 /* A context on the cpu, without a limit, for what belongs to no device. It is closed before the devices are, so that

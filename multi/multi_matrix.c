@@ -69,8 +69,9 @@ typedef struct origin {
 static dcsr_i_borders *borders_of(const origin *from, const dcsr_multi *devices, uint64_t rows)
 {
     if (from->borders) return dcsr_i_borders_hold(from->borders);
-    return from->pieces ? dcsr_i_borders_of_pieces(devices, from->pieces)
-                        : dcsr_i_borders_even(dcsr_i_multi_count(devices), rows);
+    if (from->pieces) return dcsr_i_borders_of_pieces(devices, from->pieces);
+    return dcsr_i_borders_round(dcsr_i_borders_even(dcsr_i_multi_count(devices), rows),
+                                dcsr_i_multi_grain(devices));
 }
 
 static dcsr_status make_parts(dcsr_multi_matrix *created, const origin *from)

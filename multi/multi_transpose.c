@@ -104,7 +104,9 @@ static dcsr_status transpose(transposing *t, dcsr_multi_matrix **B)
                                             shape.type, t->part);
     }
     DCSR_TRY(dcsr_multi_run(t->A->devices, transpose_part, t));
-    t->borders = dcsr_i_borders_by_entries(t->A->devices, t->csr[0].rows, entries_before, t);
+    t->borders =
+        dcsr_i_borders_round(dcsr_i_borders_by_entries(t->A->devices, t->csr[0].rows, entries_before, t),
+                             dcsr_i_multi_grain(t->A->devices));
     if (!t->borders) return DCSR_ERROR_OUT_OF_MEMORY;
     DCSR_TRY(dcsr_multi_run(t->A->devices, join_part, t));
     return dcsr_i_multi_matrix_of_parts(B, t->A->devices, t->borders, dcsr_i_borders_end(t->A->rows),

@@ -298,11 +298,12 @@ dcsr_status dcsr_i_cuda_multi_transpose(dcsr_matrix **part, dcsr_i_borders **bor
 {
     dcsr_view_shape shape;
     DCSR_TRY(dcsr_view_get_shape(A->part[0], &shape));
+    const uint64_t grain = dcsr_i_multi_grain(A->devices);
     transposing t = {.A = A,
                      .parts = A->rows->parts,
                      .rows = dcsr_i_borders_end(A->rows),
                      .cols = shape.cols,
-                     .step = shape.cols / SAMPLES + 1,
+                     .step = (shape.cols / SAMPLES / grain + 1) * grain,
                      .type = shape.type,
                      .size = dcsr_type_size(shape.type),
                      .part = part,

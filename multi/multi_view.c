@@ -25,6 +25,17 @@ dcsr_i_borders *dcsr_i_borders_even(uint64_t parts, uint64_t n)
     return created;
 }
 
+dcsr_i_borders *dcsr_i_borders_round(dcsr_i_borders *borders, uint64_t grain)
+{
+    for (uint64_t k = 1; borders && grain > 1 && k < borders->parts; k++) {
+        const uint64_t rest = borders->begin[k] % grain, end = borders->begin[borders->parts];
+        borders->begin[k] -= rest;
+        if (rest > grain / 2) borders->begin[k] += grain;
+        if (borders->begin[k] > end) borders->begin[k] = end;
+    }
+    return borders;
+}
+
 dcsr_i_borders *dcsr_i_borders_hold(dcsr_i_borders *borders)
 {
     atomic_fetch_add(&borders->references, 1);

@@ -17,6 +17,8 @@ typedef struct dcsr_i_borders {
 /* Without borders yet; at equal shares of n. */
 dcsr_i_borders *dcsr_i_borders_create(uint64_t parts);
 dcsr_i_borders *dcsr_i_borders_even(uint64_t parts, uint64_t n);
+/* The borders, unless they are NULL, at multiples of `grain`. */
+dcsr_i_borders *dcsr_i_borders_round(dcsr_i_borders *borders, uint64_t grain);
 /* Adds a reference. */
 dcsr_i_borders *dcsr_i_borders_hold(dcsr_i_borders *borders);
 void dcsr_i_borders_release(dcsr_i_borders *borders);

@@ -39,6 +39,9 @@ typedef struct dcsr_multi dcsr_multi;
 typedef struct dcsr_multi_options {
     int threads;           /* on the cpu: of all devices together; 0: as dcsr_context_options.threads */
     uint64_t memory_limit; /* bytes that all objects may take on each device; 0: no limit but the machine's */
+    uint64_t
+        grain; /* borders between the parts of matrices are at multiples of so many rows, for matrices some
+                            * rows of which belong together (the option `block` of multigrid); 0: 1 */
 } dcsr_multi_options;
 
 /* Opens the devices that a text names:

@@ -138,27 +138,6 @@ static void assert_holds(dcsr_multi_matrix *matrix, const double *cell, uint64_t
     dcsr_multi_view_destroy(view);
 }
 
-/* A partitioned matrix has the entries of one device, bit for bit. */
-static void assert_bits(dcsr_context *context, dcsr_multi_matrix *parts, dcsr_matrix *one)
-{
-    dcsr_multi_view *multi;
-    dcsr_matrix *together;
-    dcsr_csr a, b;
-    TEST_OK(dcsr_multi_view_create(&multi, parts, DCSR_LAYOUT_SEGMENTS, 0));
-    TEST_OK(dcsr_multi_view_to_matrix(&together, context, multi, NULL));
-    dcsr_view *x = test_view(together, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED),
-              *y = test_view(one, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
-    TEST_OK(dcsr_view_get_csr_on_host(x, &a));
-    TEST_OK(dcsr_view_get_csr_on_host(y, &b));
-    cr_assert(a.rows == b.rows && a.cols == b.cols && a.nnz == b.nnz && a.type == b.type);
-    cr_assert(!memcmp(a.offsets, b.offsets, (a.rows + 1) * sizeof *a.offsets));
-    cr_assert(!memcmp(a.col_indices, b.col_indices, a.nnz * sizeof *a.col_indices));
-    if (a.values) cr_assert(!memcmp(a.values, b.values, a.nnz * dcsr_type_size(a.type)));
-    dcsr_view_destroy(x), dcsr_view_destroy(y);
-    dcsr_matrix_destroy(together);
-    dcsr_multi_view_destroy(multi);
-}
-
 /* ---- Transposes ---- */
 
 Test(multi_matrices, a_transpose_has_what_its_matrix_has_and_even_parts)
@@ -328,7 +307,7 @@ Test(multi_matrices, products_on_the_cpu_have_the_bits_of_one_device)
         const dcsr_semiring *semiring = dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64);
         TEST_OK(dcsr_mxm(one, NULL, NULL, semiring, a.view, b.view, NULL));
         TEST_OK(dcsr_multi_mxm(&many, DCSR_FP64, NULL, semiring, a.multi, b.multi, NULL, NULL));
-        assert_bits(w.context, many, one);
+        test_parts_are(w.context, many, one);
         dcsr_multi_matrix_destroy(many);
         dcsr_matrix_destroy(one);
         destroy_both(&a), destroy_both(&b);
@@ -418,49 +397,6 @@ static dcsr_multi_view *open_view(const char *text, dcsr_view *from, dcsr_multi 
     return view;
 }
 
-static double off_by(uint64_t part, double share)
-{
-    return fabs((double)part - share) / share;
-}
-
-Test(multi_matrices, borders_are_even_between_nodes_and_between_their_devices)
-{
-    enum { N = 8000, LONG = 16, SHORT = 2 };
-    dcsr_context *context;
-    uint64_t *rows = test_allocate(N * LONG, sizeof *rows), *cols = test_allocate(N * LONG, sizeof *cols),
-             n = 0;
-    TEST_OK(dcsr_context_create(&context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 2}));
-    dcsr_matrix *matrix = test_matrix(context, DCSR_PATTERN, N, N, DCSR_POLICY_LAST);
-    for (uint64_t i = 0; i < N; i++) /* the first quarter has most of it */
-        for (uint64_t j = 0; j < (i < N / 4 ? LONG : SHORT); j++, n++)
-            rows[n] = i, cols[n] = (i * i + j * 3571) % N;
-    TEST_OK(dcsr_matrix_insert(matrix, n, rows, cols, NULL, NULL));
-    TEST_OK(dcsr_matrix_wait(matrix));
-    free(rows), free(cols);
-    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
-    dcsr_multi *devices;
-    dcsr_multi_matrix *parts, *transpose;
-    dcsr_multi_view *multi = open_view("cpu:2x3", view, &devices, &parts);
-    for (int k = 0; k < 2; k++) {
-        dcsr_multi_matrix_info info;
-        TEST_OK(dcsr_multi_matrix_get_info(k ? transpose : parts, &info));
-        const double all = (double)info.whole.stored;
-        for (int node = 0; node < 2; node++) {
-            const uint64_t *stored = info.stored + 3 * node, here = stored[0] + stored[1] + stored[2];
-            cr_assert_lt(off_by(here, all / 2), 0.01);
-            for (int i = 0; i < 3; i++) cr_assert_lt(off_by(stored[i], (double)here / 3), 0.01);
-        }
-        if (!k) TEST_OK(dcsr_multi_transpose(&transpose, multi, NULL));
-    }
-    dcsr_multi_matrix_destroy(transpose);
-    dcsr_multi_view_destroy(multi);
-    dcsr_multi_matrix_destroy(parts);
-    dcsr_multi_destroy(devices);
-    dcsr_view_destroy(view);
-    dcsr_matrix_destroy(matrix);
-    test_close(context);
-}
-
 Test(multi_matrices, two_groups_for_nodes_give_the_bits_of_one_device)
 {
     test_random random = {12};
@@ -486,7 +422,7 @@ Test(multi_matrices, two_groups_for_nodes_give_the_bits_of_one_device)
     const dcsr_semiring *semiring = dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64);
     TEST_OK(dcsr_mxm(one, NULL, NULL, semiring, a.view, a.view, NULL));
     TEST_OK(dcsr_multi_mxm(&product, DCSR_FP64, NULL, semiring, multi, multi, NULL, NULL));
-    assert_bits(context, product, one);
+    test_parts_are(context, product, one);
     dcsr_multi_matrix_destroy(product);
     dcsr_matrix_destroy(one);
     dcsr_multi_vector_destroy(x), dcsr_multi_vector_destroy(y);

@@ -3,6 +3,7 @@
 #define DCSR_SUPPORT_MULTI_H
 
 #include "tests/support/support.h"
+#include <dcsr/convert.h>
 #include <dcsr/multi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ static inline const char *test_devices_text(char text[32], int count)
 }
 
 /* Opens so many devices, of the kind that suites are run on: shares of the cpu, or GPUs, if there are as many. */
-static inline dcsr_multi *test_devices(int count, int threads)
+static inline dcsr_multi *test_devices_with(int count, const dcsr_multi_options *options)
 {
     dcsr_multi *devices;
     char text[32];
@@ -45,8 +46,34 @@ static inline dcsr_multi *test_devices(int count, int threads)
         snprintf(text, sizeof text, "cuda:0-%d", count - 1);
     else
         snprintf(text, sizeof text, "cpu:%d", count);
-    TEST_OK(dcsr_multi_create(&devices, text, &(dcsr_multi_options){.threads = threads}));
+    TEST_OK(dcsr_multi_create(&devices, text, options));
     return devices;
+}
+
+static inline dcsr_multi *test_devices(int count, int threads)
+{
+    return test_devices_with(count, &(dcsr_multi_options){.threads = threads});
+}
+
+/* A partitioned matrix has the entries of one device, bit for bit. */
+static inline void test_parts_are(dcsr_context *context, dcsr_multi_matrix *parts, dcsr_matrix *one)
+{
+    dcsr_multi_view *multi;
+    dcsr_matrix *together;
+    dcsr_csr a, b;
+    TEST_OK(dcsr_multi_view_create(&multi, parts, DCSR_LAYOUT_SEGMENTS, 0));
+    TEST_OK(dcsr_multi_view_to_matrix(&together, context, multi, NULL));
+    dcsr_view *x = test_view(together, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED),
+              *y = test_view(one, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
+    TEST_OK(dcsr_view_get_csr_on_host(x, &a));
+    TEST_OK(dcsr_view_get_csr_on_host(y, &b));
+    cr_assert(a.rows == b.rows && a.cols == b.cols && a.nnz == b.nnz && a.type == b.type);
+    cr_assert(!memcmp(a.offsets, b.offsets, (a.rows + 1) * sizeof *a.offsets));
+    cr_assert(!memcmp(a.col_indices, b.col_indices, a.nnz * sizeof *a.col_indices));
+    if (a.values) cr_assert(!memcmp(a.values, b.values, a.nnz * dcsr_type_size(a.type)));
+    dcsr_view_destroy(x), dcsr_view_destroy(y);
+    dcsr_matrix_destroy(together);
+    dcsr_multi_view_destroy(multi);
 }
 
 /* A graph on the cpu and, in parts, on several devices. */
