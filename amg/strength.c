@@ -2,8 +2,8 @@
  *
  * Rows i and j are where |a_ij|^2 > theta^2 |a_ii a_jj|; nodes of several rows where the same holds for the
  * squares of the Frobenius norms of their blocks. A graph takes the room of A's rows, so that one pass makes
- * it. If A is not symmetric, nodes are connected where either is to the other. Of a part of a matrix (nodes are single
- * rows there), what rows have in columns of other parts is not strong. */
+ * it. If A is not symmetric, nodes are connected where either is to the other. Of a part of a matrix, what rows have in
+ * columns of other parts is not strong. */
 #include "amg/amg_engine.h"
 #include <math.h>
 
@@ -21,7 +21,7 @@ static double norm_of(const dcsr_i_amg_rows *A, uint64_t node, uint64_t block)
     for (uint64_t i = node * block; i < (node + 1) * block; i++) {
         const dcsr_i_amg_span row = dcsr_i_amg_span_of(A, i);
         for (uint64_t e = 0; e < row.count; e++)
-            if (row.columns[e] / block == node) norm += row.values[e] * row.values[e];
+            if (dcsr_i_amg_own(A, row.columns[e]) / block == node) norm += row.values[e] * row.values[e];
     }
     return norm;
 }
@@ -48,15 +48,16 @@ static uint32_t connect_row(uint32_t *strong, const dcsr_i_amg_measure *m, uint6
 /* sum[other] adds up the block of each neighbour while a node is looked at, and is 0 otherwise. */
 static uint32_t connect_node(uint32_t *strong, const dcsr_i_amg_measure *m, uint64_t node, double *sum)
 {
+    const dcsr_i_amg_rows *A = &m->level->A.rows;
     const uint64_t block = m->level->block;
     const double theta2 = m->theta * m->theta, *norm = m->weight;
     uint32_t found = 0, length = 0;
     for (uint64_t i = node * block; i < (node + 1) * block; i++) {
-        const dcsr_i_amg_span row = dcsr_i_amg_span_of(&m->level->A.rows, i);
+        const dcsr_i_amg_span row = dcsr_i_amg_span_of(A, i);
         for (uint64_t e = 0; e < row.count; e++) {
-            uint32_t other = row.columns[e] / (uint32_t)block;
+            const uint32_t j = dcsr_i_amg_own(A, row.columns[e]), other = j / (uint32_t)block;
             double square = row.values[e] * row.values[e];
-            if (other == node || square == 0) continue;
+            if (other == node || j >= A->rows || square == 0) continue;
             if (sum[other] == 0) strong[found++] = other;
             sum[other] += square;
         }
@@ -191,12 +192,14 @@ dcsr_status dcsr_i_amg_strength(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarchy *h
 
 /* ---- Across borders ---- */
 
-/* How many entries of row i are outside and strong; those are listed from place `at` on, unless list is NULL. */
+/* How many entries of row i are outside and strong, which all are where nodes have several rows; they are listed from
+ * place `at` on, unless list is NULL. */
 static uint64_t look_outside(dcsr_coo *list, const dcsr_i_amg_level *level, uint64_t i, uint64_t at)
 {
     const dcsr_i_amg_rows *A = &level->A.rows;
     const dcsr_i_amg_span row = dcsr_i_amg_span_of(A, i);
-    const double D = ((const double *)level->diagonal.data)[i], least = level->theta * fabs(D);
+    const double D = ((const double *)level->diagonal.data)[i],
+                 least = level->block == 1 ? level->theta * fabs(D) : 0;
     uint64_t count = 0;
     for (uint64_t e = 0; e < row.count && D != 0; e++) {
         if (row.columns[e] - A->first < A->rows || !(fabs(row.values[e]) > least)) continue;

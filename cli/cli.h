@@ -42,7 +42,8 @@ struct cli_state {
     dcsr_device device;
     int device_number; /* of a GPU */
     const char
-        *devices; /* of --device where they may be several, as dcsr_multi_create() takes them; else NULL */
+        *devices;   /* of --device where they may be several, as dcsr_multi_create() takes them; else NULL */
+    uint64_t grain; /* of several: how many rows of a MATRIX belong together; 0: each is alone */
     int threads;
     bool json, quiet, progress, help, version;
     bool json_failures;   /* --json was given, though it may not have been parsed yet */

@@ -104,8 +104,8 @@ static int open_several(cli_state *cli)
 {
     static const char function[] = "dcsr_multi_create: ";
     if (!cli->command->several) return refuse_several(cli);
-    const dcsr_status status =
-        dcsr_multi_create(&cli->multi, cli->devices, &(dcsr_multi_options){.threads = cli->threads});
+    const dcsr_multi_options options = {.threads = cli->threads, .grain = cli->grain};
+    const dcsr_status status = dcsr_multi_create(&cli->multi, cli->devices, &options);
     if (status != DCSR_ERROR_INVALID_ARGUMENT) return status ? cli_fail_library(cli) : CLI_DONE;
     const char *message = dcsr_thread_error();
     const size_t known = strlen(function);

@@ -11,7 +11,7 @@ DCSR_CUDA_INLINE double dcsr_i_amg_cuda_norm(const dcsr_i_amg_cuda_rows &A, uint
     double sum = 0;
     for (uint64_t i = node * block; i < (node + 1) * block; i++)
         for (uint64_t e = A.begin[i]; e < A.end[i]; e++)
-            if (A.columns[e] / block == node) sum += A.values[e] * A.values[e];
+            if ((A.columns[e] - A.first) / block == node) sum += A.values[e] * A.values[e];
     return sum;
 }
 

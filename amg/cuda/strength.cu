@@ -102,9 +102,9 @@ static __global__ void connect_nodes(graph_of_nodes g, level_rows A, uint64_t bl
         double *sum = sums + g.begin[place];
         for (uint64_t i = node * block; i < (node + 1) * block; i++) {
             for (uint64_t e = A.begin[i]; e < A.end[i]; e++) {
-                uint32_t other = A.columns[e] / (uint32_t)block, looked = 0;
+                uint32_t own = A.columns[e] - A.first, other = own / (uint32_t)block, looked = 0;
                 double square = A.values[e] * A.values[e];
-                if (other == node || square == 0) continue;
+                if (other == node || own >= A.rows || square == 0) continue;
                 for (; looked < found && strong[at] != other; looked++) at = at + 1 < found ? at + 1 : 0;
                 if (looked == found) {
                     at = found++;

@@ -4,10 +4,10 @@
  *
  *      P = P_own + S T      s_ij = - omega / rho a_ij / a_ii      s_ii = - (the sum of these)
  *
- * for the rows i that have some, a border of the part. A row of T has one entry, in the column of its aggregate. So
- * each device lists these entries, lends the rows of T that they look at, its own and others', and makes its rows of
- * S T =: P_across, the transpose of which is R_across. They are applied by dcsr_multi_spmv(), which brings what lies
- * across the border; and they are small, so that they are made on the host. */
+ * for the rows i that have some, a border of the part. A row of T has as many entries as there are near-nullspace
+ * vectors, in the columns of its aggregate. So each device lists these entries, lends the rows of T that they look at,
+ * its own and others', and makes its rows of S T =: P_across, the transpose of which is R_across. They are applied by
+ * dcsr_multi_spmv(), which brings what lies across the border; they are small, so that they are made on the host. */
 #include "amg/multi/levels.h"
 #include <dcsr/convert.h>
 #include <dcsr/matrix_add.h>
@@ -21,7 +21,7 @@ static const dcsr_matrix_options sum_up = {.policy = DCSR_POLICY_SUM};
 /* Rows begin to end - 1 of all, of one device: their aggregates, by its numbers, and values of T. Those that are looked
  * at are mostly near its first and near its last row, so each half of the part has a range of its own. */
 typedef struct lent {
-    uint64_t begin, end;
+    uint64_t begin, end; /* of whole nodes */
     dcsr_i_amg_array aggregate, T;
 } lent;
 enum { HALVES = 2 };
@@ -32,6 +32,7 @@ typedef dcsr_status stage(work *w, dcsr_i_amg_hierarchy *own, uint64_t k);
 struct work {
     const dcsr_i_divided *d;
     int number;
+    uint64_t block; /* rows of a node; columns of an aggregate are d->vectors */
     bool transposed;
     stage *run;
     dcsr_coo outside[DCSR_MAX_DEVICES]; /* the entries that are strong after all, row by row */
@@ -97,8 +98,9 @@ static void find_lent(work *w, uint64_t k)
             const uint64_t row = j == k ? border[k] + list->row_indices[e] : list->col_indices[e];
             if (row < border[k] || row >= border[k + 1]) continue;
             lent *l = &w->lent[k][half_of(w, k, row)];
-            if (row < l->begin) l->begin = row;
-            if (row >= l->end) l->end = row + 1;
+            const uint64_t first = row - (row - border[k]) % w->block;
+            if (first < l->begin) l->begin = first;
+            if (row >= l->end) l->end = first + w->block;
         }
     }
 }
@@ -106,12 +108,14 @@ static void find_lent(work *w, uint64_t k)
 static dcsr_status lend_rows(lent *l, const work *w, dcsr_i_amg_hierarchy *own, uint64_t k)
 {
     if (l->begin >= l->end) return DCSR_OK;
-    const uint64_t n = l->end - l->begin, skipped = l->begin - w->d->border[w->number][k];
+    const uint64_t skipped = l->begin - w->d->border[w->number][k], nodes = (l->end - l->begin) / w->block,
+                   numbers = (l->end - l->begin) * w->d->vectors;
     const uint32_t *aggregate = own->level[w->number].aggregate.data;
-    DCSR_I_AMG_TRY(dcsr_i_amg_take(&l->aggregate, own->context, n, sizeof *aggregate));
-    DCSR_I_AMG_TRY(dcsr_i_amg_take(&l->T, own->context, n, sizeof(double)));
-    DCSR_I_AMG_TRY(own->engine->get(own, l->aggregate.data, aggregate + skipped, n * sizeof *aggregate));
-    return own->engine->get(own, l->T.data, w->T[k] + skipped, n * sizeof(double));
+    DCSR_I_AMG_TRY(dcsr_i_amg_take(&l->aggregate, own->context, nodes, sizeof *aggregate));
+    DCSR_I_AMG_TRY(dcsr_i_amg_take(&l->T, own->context, numbers, sizeof(double)));
+    DCSR_I_AMG_TRY(
+        own->engine->get(own, l->aggregate.data, aggregate + skipped / w->block, nodes * sizeof *aggregate));
+    return own->engine->get(own, l->T.data, w->T[k] + skipped * w->d->vectors, numbers * sizeof(double));
 }
 
 static dcsr_status lend_part(work *w, dcsr_i_amg_hierarchy *own, uint64_t k)
@@ -158,11 +162,13 @@ static uint64_t add_term(term *terms, uint64_t count, const work *w, uint64_t k,
 {
     const lent *l = &w->lent[k][half_of(w, k, i)];
     if (!l->T.data) return count;
-    const uint32_t aggregate = ((const uint32_t *)l->aggregate.data)[i - l->begin];
+    const uint64_t vectors = w->d->vectors;
+    const uint32_t aggregate = ((const uint32_t *)l->aggregate.data)[(i - l->begin) / w->block];
+    const double *row = (const double *)l->T.data + (i - l->begin) * vectors;
     if (aggregate == DCSR_I_AMG_NO_AGGREGATE) return count;
-    terms[count] = (term){w->d->border[w->number + 1][k] + aggregate, count,
-                          s * ((const double *)l->T.data)[i - l->begin]};
-    return count + 1;
+    const uint64_t column = w->d->border[w->number + 1][k] + aggregate * vectors;
+    for (uint64_t c = 0; c < vectors; c++, count++) terms[count] = (term){column + c, count, s * row[c]};
+    return count;
 }
 
 static uint64_t owner_of(const uint64_t *border, uint64_t row)
@@ -213,8 +219,9 @@ static dcsr_status multiply_part(work *w, dcsr_i_amg_hierarchy *own, uint64_t k)
     }
     if (!rows || own->options.omega == 0) return DCSR_OK;
     DCSR_I_AMG_TRY(dcsr_coo_allocate(P, own->context, DCSR_FP64, dcsr_i_divided_rows(w->d, w->number, k),
-                                     dcsr_i_divided_all(w->d, w->number + 1), list->nnz + rows));
-    DCSR_I_AMG_TRY(dcsr_i_amg_take(&terms, own->context, most + 1, sizeof(term)));
+                                     dcsr_i_divided_all(w->d, w->number + 1),
+                                     (list->nnz + rows) * w->d->vectors));
+    DCSR_I_AMG_TRY(dcsr_i_amg_take(&terms, own->context, (most + 1) * w->d->vectors, sizeof(term)));
     for (uint64_t e = 0, end; e < list->nnz; e = end) {
         for (end = e; end < list->nnz && list->row_indices[end] == list->row_indices[e];) end++;
         used = make_row(P, used, w, k, e, end, terms.data);
@@ -299,7 +306,7 @@ static dcsr_status add_across(work *w, dcsr_i_divided_level *level)
 dcsr_status dcsr_i_across_make(dcsr_i_divided *d, int number, const double *const *T, dcsr_matrix *const *P)
 {
     uint64_t entries = 0;
-    work w = {.d = d, .number = number, .T = T, .to = P};
+    work w = {.d = d, .number = number, .block = d->own[0]->level[number].block, .T = T, .to = P};
     dcsr_status status = on_all(&w, list_part);
     if (!status) status = on_all(&w, lend_part);
     if (!status) status = on_all(&w, multiply_part);

@@ -37,6 +37,7 @@ struct making {
     const char *why;
     int number;
     double theta;
+    const double *nullspace; /* the caller's vectors, row after row; NULL: constants */
     stage *run;
     dcsr_multi_view *A_P; /* the product */
     char said[512];       /* of the first failure: giving back what there is may fail with others */
@@ -84,7 +85,6 @@ static dcsr_status begin_part(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
     dcsr_i_amg_level *level = &own->level[m->number];
     m->share[k].found = (dcsr_i_amg_diagonal){.positive = true, .wrong = UINT64_MAX};
     level->rows = rows_of(m, k);
-    level->block = 1;
     if (!level->rows) return DCSR_OK;
     if (!m->number) DCSR_I_AMG_TRY(own->engine->take_sums(own, level->rows));
     DCSR_I_AMG_TRY(dcsr_multi_view_get_part(m->d->level[m->number].A, k, &part));
@@ -148,7 +148,7 @@ static dcsr_status aggregate_part(making *m, dcsr_i_amg_hierarchy *own, uint64_t
     if (!level->rows) return DCSR_OK;
     own->engine->drop(&level->aggregate, own);
     dcsr_i_amg_graph_free(&s->graph, own);
-    DCSR_I_AMG_TRY(own->engine->take(&level->aggregate, own, level->rows, sizeof(uint32_t)));
+    DCSR_I_AMG_TRY(own->engine->take(&level->aggregate, own, level->rows / level->block, sizeof(uint32_t)));
     s->parts.aggregate = level->aggregate.data;
     DCSR_I_AMG_TRY(own->engine->strength(&s->graph, own, level, m->theta));
     const double between = dcsr_i_amg_now();
@@ -158,7 +158,7 @@ static dcsr_status aggregate_part(making *m, dcsr_i_amg_hierarchy *own, uint64_t
         const dcsr_i_amg_level *before = &m->like->own[k]->level[m->number];
         s->kept = dcsr_i_amg_hold_together(&s->graph, before->aggregate.data,
                                            dcsr_context_threads(own->context, 8 * s->graph.count));
-        memcpy(s->parts.aggregate, before->aggregate.data, level->rows * sizeof(uint32_t));
+        memcpy(s->parts.aggregate, before->aggregate.data, s->graph.count * sizeof(uint32_t));
         s->parts.count = before->aggregates;
     } else {
         DCSR_I_AMG_TRY(own->engine->aggregate(&s->parts, own, &s->graph));
@@ -177,7 +177,7 @@ static dcsr_status aggregate_at(making *m, double theta, bool *made)
     m->theta = theta;
     DCSR_I_AMG_TRY(on_all(m, aggregate_part));
     border[0] = 0;
-    for (uint64_t k = 0; k < d->parts; k++) border[k + 1] = border[k] + m->share[k].parts.count;
+    for (uint64_t k = 0; k < d->parts; k++) border[k + 1] = border[k] + m->share[k].parts.count * d->vectors;
     const uint64_t rows = dcsr_i_divided_all(d, m->number), coarse = border[d->parts];
     *made = coarse && (double)coarse < LEAST_COARSENING * (double)rows;
     return DCSR_OK;
@@ -204,7 +204,7 @@ static dcsr_status aggregate(making *m, bool *made)
 /* A matrix of the device's rows and aggregates with columns where they are among those of all. */
 static dcsr_status spread(dcsr_matrix **to, making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
 {
-    const uint64_t first = m->d->border[m->number + 1][k], count = m->share[k].parts.count;
+    const uint64_t first = m->d->border[m->number + 1][k], count = m->d->border[m->number + 1][k + 1] - first;
     dcsr_i_amg_array list = {0};
     dcsr_view *view;
     DCSR_I_AMG_TRY(dcsr_matrix_create(to, own->context, DCSR_FP64, rows_of(m, k),
@@ -229,15 +229,21 @@ static void hide(dcsr_i_amg_matrix *matrix)
     matrix->shown = NULL;
 }
 
-/* B of the first level, and room for the next one's. */
+/* B of the first level, the caller's or constants for each row of a node, and room for the next one's. */
 static dcsr_status begin_vectors(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
 {
     share *s = &m->share[k];
+    const dcsr_i_divided *d = m->d;
+    const uint64_t numbers = rows_of(m, k) * d->vectors, coarse = dcsr_i_divided_rows(d, m->number + 1, k);
     if (!m->number && !s->B.data) {
-        DCSR_I_AMG_TRY(own->engine->take(&s->B, own, rows_of(m, k), sizeof(double)));
-        own->engine->fill_constants(own, s->B.data, rows_of(m, k), 1);
+        DCSR_I_AMG_TRY(own->engine->take(&s->B, own, numbers, sizeof(double)));
+        if (m->nullspace)
+            own->engine->put(own, s->B.data, m->nullspace + d->border[0][k] * d->vectors,
+                             numbers * sizeof(double));
+        else
+            own->engine->fill_constants(own, s->B.data, rows_of(m, k), d->vectors);
     }
-    return s->coarse.data ? DCSR_OK : own->engine->take(&s->coarse, own, s->parts.count, sizeof(double));
+    return s->coarse.data ? DCSR_OK : own->engine->take(&s->coarse, own, coarse * d->vectors, sizeof(double));
 }
 
 static dcsr_status prolong_part(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
@@ -248,7 +254,8 @@ static dcsr_status prolong_part(making *m, dcsr_i_amg_hierarchy *own, uint64_t k
     dcsr_status status = DCSR_OK;
     if (s->parts.count) {
         DCSR_I_AMG_TRY(begin_vectors(m, own, k));
-        status = own->engine->prolongator(level, s->B.data, s->coarse.data, own, &s->graph, &s->parts, 1);
+        status = own->engine->prolongator(level, s->B.data, s->coarse.data, own, &s->graph, &s->parts,
+                                          m->d->vectors);
         if (!status) status = dcsr_i_amg_make_R(own, level);
     }
     dcsr_i_amg_graph_free(&s->graph, own);
@@ -283,11 +290,12 @@ static dcsr_status drop_T(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
 static dcsr_status multiply_part(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
 {
     share *s = &m->share[k];
-    const uint64_t cols = dcsr_i_divided_all(m->d, m->number + 1);
+    const uint64_t cols = dcsr_i_divided_all(m->d, m->number + 1),
+                   rows = dcsr_i_divided_rows(m->d, m->number + 1, k);
     dcsr_i_amg_matrix *R = &own->level[m->number].R;
     dcsr_view *view, *part;
-    DCSR_I_AMG_TRY(dcsr_matrix_create(&s->product, own->context, DCSR_FP64, s->parts.count, cols, &sum_up));
-    if (!s->parts.count) return DCSR_OK;
+    DCSR_I_AMG_TRY(dcsr_matrix_create(&s->product, own->context, DCSR_FP64, rows, cols, &sum_up));
+    if (!rows) return DCSR_OK;
     DCSR_I_AMG_TRY(dcsr_i_amg_show(&view, R, own));
     DCSR_I_AMG_TRY(dcsr_multi_view_get_part(m->A_P, k, &part));
     dcsr_status status = dcsr_mxm(s->product, NULL, NULL, dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64), view,
@@ -348,20 +356,37 @@ static dcsr_status take_last(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
     return own->engine->take(&level->b, own, level->rows, sizeof(double));
 }
 
-/* Its near-nullspace vector to the landing. */
-static dcsr_status bring_vector(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
+/* Its near-nullspace vectors to the landing. */
+static dcsr_status bring_vectors(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
 {
-    const uint64_t rows = rows_of(m, k);
-    double *to = m->d->landing + m->d->border[m->number][k];
-    return rows ? own->engine->get(own, to, m->share[k].B.data, rows * sizeof(double)) : DCSR_OK;
+    const uint64_t numbers = rows_of(m, k) * m->d->vectors;
+    double *to = m->d->landing + m->d->border[m->number][k] * m->d->vectors;
+    return numbers ? own->engine->get(own, to, m->share[k].B.data, numbers * sizeof(double)) : DCSR_OK;
+}
+
+/* Those of the level that is on one device, which are the caller's if that is the first. */
+static dcsr_status give_vectors(making *m, uint64_t rows)
+{
+    dcsr_i_divided *d = m->d;
+    const uint64_t vectors = d->vectors, numbers = rows * vectors;
+    const double *from = m->nullspace;
+    if (!d->count && !from) return DCSR_OK; /* constants, by the option block */
+    d->landing = dcsr_context_allocate(d->context, 2 * numbers, sizeof(double));
+    if (!d->landing) return dcsr_thread_status();
+    if (d->count) {
+        DCSR_I_AMG_TRY(on_all(m, bring_vectors));
+        from = d->landing;
+    }
+    double *columns = d->landing + numbers;
+    for (uint64_t i = 0; i < rows; i++)
+        for (uint64_t c = 0; c < vectors; c++) columns[i + c * rows] = from[i * vectors + c];
+    return dcsr_amg_set_nullspace(d->last, &(dcsr_dense){rows, vectors, columns, d->context});
 }
 
 static dcsr_status gather(making *m)
 {
     dcsr_i_divided *d = m->d;
     const uint64_t rows = dcsr_i_divided_all(d, d->count);
-    d->landing = dcsr_context_allocate(d->context, rows, sizeof(double));
-    if (!d->landing) return dcsr_thread_status();
     if (d->count || d->type == DCSR_FP32) {
         DCSR_I_AMG_TRY(on_all(m, take_last));
         DCSR_I_AMG_TRY(dcsr_i_divided_make_vector(&d->level[d->count].x, d->level[d->count].A, d->type));
@@ -372,10 +397,8 @@ static dcsr_status gather(making *m)
     d->last->lower = true;
     d->last->options = d->own[0]->options;
     d->last->options.levels -= d->count;
-    if (d->count) {
-        DCSR_I_AMG_TRY(on_all(m, bring_vector));
-        DCSR_I_AMG_TRY(dcsr_amg_set_nullspace(d->last, &(dcsr_dense){rows, 1, d->landing, d->context}));
-    }
+    d->last->options.block = (int64_t)d->own[0]->level[d->count].block;
+    DCSR_I_AMG_TRY(give_vectors(m, rows));
     DCSR_I_AMG_TRY(dcsr_amg_setup(d->last, d->gathered_view, NULL));
     dcsr_i_amg_hierarchy *last = d->last->hierarchy;
     DCSR_I_AMG_TRY(last->engine->open(last));
@@ -432,6 +455,8 @@ static dcsr_status make_levels(making *m, const dcsr_multi_amg *amg)
     for (;; d->count = m->number) {
         const int number = m->number;
         bool coarser = true;
+        for (uint64_t k = 0; k < d->parts; k++)
+            d->own[k]->level[number].block = number ? d->vectors : (uint64_t)d->own[k]->options.block;
         if (!number) {
             DCSR_I_AMG_TRY(on_all(m, begin_part));
             const dcsr_i_amg_diagonal found = join_found(m);
@@ -467,6 +492,8 @@ static const dcsr_i_divided *usable(const dcsr_i_divided *like, const dcsr_i_div
     if (!like) return NULL;
     if (d->own[0]->engine->on_device)
         *why = "levels on several GPUs are set up anew";
+    else if (like->vectors != d->vectors || (int64_t)like->own[0]->level[0].block != d->own[0]->options.block)
+        *why = "the option block has changed, or the number of near-nullspace vectors";
     else if (memcmp(like->border[0], d->border[0], sizeof like->border[0]))
         *why = "rows are cut elsewhere, or have become more or fewer";
     return *why ? NULL : like;
@@ -516,6 +543,8 @@ dcsr_status dcsr_i_divide(dcsr_i_divided **made, dcsr_multi_amg *amg, dcsr_multi
                               .level[0].A = A};
     if (!status) {
         m->d = d;
+        m->nullspace = amg->solver[0]->nullspace.data;
+        d->vectors = m->nullspace ? amg->solver[0]->nullspace_cols : (uint64_t)amg->solver[0]->options.block;
         status = prepare(d, amg, A);
         if (!status) m->like = usable(like, d, &m->why);
         if (m->like) d->symmetric = like->symmetric;
@@ -551,6 +580,7 @@ void dcsr_i_divided_destroy(dcsr_i_divided *d)
         if (d->level[l].matrix) dcsr_multi_view_destroy(d->level[l].A);
         dcsr_multi_matrix_destroy(d->level[l].matrix);
     }
-    dcsr_context_free(d->context, d->landing, dcsr_i_divided_all(d, d->count), sizeof(double));
+    dcsr_context_free(d->context, d->landing,
+                      d->landing ? 2 * dcsr_i_divided_all(d, d->count) * d->vectors : 0, sizeof(double));
     dcsr_context_free(d->context, d, 1, sizeof *d);
 }

@@ -41,11 +41,13 @@ typedef struct dcsr_i_divided {
     uint64_t border[DCSR_I_AMG_MOST_LEVELS][DCSR_MAX_DEVICES + 1]; /* of the rows of level 0 to count */
     dcsr_i_amg_hierarchy *own[DCSR_MAX_DEVICES];
     bool symmetric;
+    uint64_t vectors;      /* of the near-nullspace: columns of P an aggregate */
     dcsr_type type;        /* of cycles: of their vectors, and of A, P and R for them */
     dcsr_matrix *gathered; /* level `count` */
     dcsr_view *gathered_view;
     dcsr_amg *last;
-    double *landing; /* in memory of the host: its near-nullspace vector */
+    double *
+        landing; /* in memory of the host: its near-nullspace vectors, row after row, and column after column */
     dcsr_multi_amg_info info;
 } dcsr_i_divided;
 
@@ -53,10 +55,11 @@ struct dcsr_multi_amg {
     dcsr_multi *devices;
     uint64_t parts;
     dcsr_context *context[DCSR_MAX_DEVICES];
-    dcsr_amg *solver[DCSR_MAX_DEVICES]; /* of each device: its options, and its pool */
-    uint64_t one_device;                /* the most rows of a level that is on one device */
-    double outside;                     /* the most that is outside of a level that is not */
-    dcsr_i_divided *levels;             /* NULL: there was no setup */
+    dcsr_amg *solver
+        [DCSR_MAX_DEVICES]; /* of each device: its options, and its pool; the first has the vectors, too */
+    uint64_t one_device;    /* the most rows of a level that is on one device */
+    double outside;         /* the most that is outside of a level that is not */
+    dcsr_i_divided *levels; /* NULL: there was no setup */
 };
 
 /* The first row of a device, and how many it has. */

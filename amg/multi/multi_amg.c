@@ -69,13 +69,33 @@ dcsr_status dcsr_multi_amg_set(dcsr_multi_amg *amg, const char *name, const char
     return DCSR_OK;
 }
 
-/* What levels on several devices cannot do. */
-static dcsr_status check_options(const dcsr_i_amg_options *o)
+dcsr_status dcsr_multi_amg_set_nullspace(dcsr_multi_amg *amg, const dcsr_dense *B)
 {
-    if (o->block <= 1) return DCSR_OK;
-    return dcsr_thread_fail(
-        DCSR_ERROR_INVALID_ARGUMENT,
-        "multi amg setup: block above 1 is for one device; leave it out, or use a dcsr_amg");
+    if (!amg) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "multi amg set nullspace: amg is NULL");
+    return dcsr_amg_set_nullspace(amg->solver[0], B);
+}
+
+/* Whether nodes are whole, and on one device each. */
+static dcsr_status check_nodes(const dcsr_multi_amg *amg, const dcsr_multi_view_info *info, const char *call)
+{
+    const dcsr_amg *first = amg->solver[0];
+    const unsigned long long rows = info->rows, block = (unsigned long long)first->options.block;
+    if (first->nullspace.data && first->nullspace_rows != rows)
+        return dcsr_thread_fail(DCSR_ERROR_DIMENSION_MISMATCH,
+                                "%s: A has %llu rows, but the near-nullspace vectors have %llu", call, rows,
+                                (unsigned long long)first->nullspace_rows);
+    if (rows % block)
+        return dcsr_thread_fail(DCSR_ERROR_DIMENSION_MISMATCH,
+                                "%s: A has %llu rows, which are no multiple of the option block, %llu", call,
+                                rows, block);
+    for (uint64_t k = 1; k < amg->parts; k++)
+        if (info->border[k] % block)
+            return dcsr_thread_fail(
+                DCSR_ERROR_INVALID_ARGUMENT,
+                "%s: A is cut at row %llu, within a node of %llu rows (the option block); "
+                "give dcsr_multi_create() a `grain` of %llu",
+                call, (unsigned long long)info->border[k], block, block);
+    return DCSR_OK;
 }
 
 static dcsr_status check(const dcsr_multi_amg *amg, dcsr_multi_view *A, const char *call)
@@ -95,7 +115,7 @@ static dcsr_status check(const dcsr_multi_amg *amg, dcsr_multi_view *A, const ch
     if (info.rows >= DCSR_MAX_COLS)
         return dcsr_thread_fail(DCSR_ERROR_TOO_LARGE, "%s: A has %llu rows, more than 2^31 - 1", call,
                                 (unsigned long long)info.rows);
-    return check_options(&amg->solver[0]->options);
+    return check_nodes(amg, &info, call);
 }
 
 /* ---- Levels ---- */

@@ -24,7 +24,12 @@ static int configure(cli_state *cli, dcsr_multi_amg *amg, dcsr_multi_cg_options 
         if (!strcmp(name, "solver") && strcmp(value, "auto") && strcmp(value, "cg"))
             return cli_parts_refuse(cli, "another solver than cg");
     }
-    return CLI_DONE;
+    if (!settings->nullspace) return CLI_DONE;
+    dcsr_dense B;
+    if (dcsr_dense_read(&B, cli->context, settings->nullspace)) return cli_fail_library(cli);
+    const int status = dcsr_multi_amg_set_nullspace(amg, &B) ? cli_fail_library(cli) : CLI_DONE;
+    dcsr_dense_free(&B);
+    return status;
 }
 
 static int print(cli_state *cli, const dcsr_multi_amg *amg, const dcsr_multi_amg_info *info,

@@ -71,6 +71,8 @@ static error_t take_setting(cli_state *cli, const char *text)
     static char names[MOST_SETTINGS][32];
     char *name = names[settings.count % MOST_SETTINGS];
     snprintf(name, sizeof *names, "%.*s", (int)(equals - text), text);
+    if (!strcmp(name, "block"))
+        cli->grain = strtoull(equals + 1, NULL, 10); /* what is none the method refuses */
     return add_setting(cli, name, equals + 1);
 }
 
@@ -259,12 +261,11 @@ static int solve(cli_state *cli, dcsr_amg *amg, const dcsr_dense *b)
 static int run_several(cli_state *cli)
 {
     int status = CLI_DONE;
-    if (settings.nullspace) status = cli_parts_refuse(cli, "--nullspace");
-    if (!status && changes.file) status = cli_parts_refuse(cli, "--changes");
+    if (changes.file) status = cli_parts_refuse(cli, "--changes");
     if (!status && settings.plot) status = cli_parts_refuse(cli, "--plot");
     if (!status)
-        status = cli_amg_several(cli, &(cli_amg_settings){settings.rhs, settings.out, settings.name,
-                                                          settings.value, settings.count});
+        status = cli_amg_several(cli, &(cli_amg_settings){settings.rhs, settings.nullspace, settings.out,
+                                                          settings.name, settings.value, settings.count});
     return status;
 }
 

@@ -33,7 +33,7 @@ void cli_amg_changes_free(cli_amg_changes *changes);
 /* ---- Several devices ---- */
 
 typedef struct cli_amg_settings {
-    const char *rhs, *out;
+    const char *rhs, *nullspace, *out;
     const char *const *name, *const *value; /* of the options of the method */
     int count;
 } cli_amg_settings;

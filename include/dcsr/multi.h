@@ -468,6 +468,9 @@ DCSR_API void dcsr_multi_amg_destroy(dcsr_multi_amg *amg);
  * dcsr_multi_cg() count. Errors: as dcsr_amg_set(). */
 DCSR_API dcsr_status dcsr_multi_amg_set(dcsr_multi_amg *amg, const char *name, const char *value);
 
+/* Sets the near-nullspace vectors, as dcsr_amg_set_nullspace() does, with its errors: of all rows. */
+DCSR_API dcsr_status dcsr_multi_amg_set_nullspace(dcsr_multi_amg *amg, const dcsr_dense *B);
+
 typedef struct dcsr_multi_amg_info {
     uint64_t levels;
     uint64_t divided;           /* of them, from the first on: those that all devices have parts of */
@@ -486,9 +489,10 @@ typedef struct dcsr_multi_amg_info {
  * the levels made before are as they were.
  *
  * Errors: INVALID_ARGUMENT (NULL; other devices; a row without entries or with a zero diagonal, or a value that is not
- * finite: the message names the first such row; block above 1, which is for one device alone; with precision=fp32 a row
- * whose values that cannot hold), DIMENSION_MISMATCH (A is not square), TYPE_MISMATCH (not fp64), TOO_LARGE (2^31 rows
- * and more), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE.
+ * finite: the message names the first such row; a border within a node, see `grain` of dcsr_multi_options; with
+ * precision=fp32 a row whose values that cannot hold), DIMENSION_MISMATCH (A is not square, its rows no multiple of the
+ * option block, or another number than the near-nullspace vectors'), TYPE_MISMATCH (not fp64), TOO_LARGE (2^31 rows and
+ * more), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE.
  *
  * Cost on each device: as dcsr_amg_setup() for its part, and what a dcsr_multi_mxm() takes to fetch rows of P. Memory
  * on each: as there, P again while a level is made, and on the first the levels that it has alone; with precision=fp32

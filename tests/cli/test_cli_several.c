@@ -244,13 +244,36 @@ Test(cli_several, multigrid_solves)
     }
 }
 
+/* The program keeps nodes whole; for a grid these mean nothing, but each is on one device. */
+Test(cli_several, multigrid_has_nodes_of_several_rows)
+{
+    FILE *modes = fopen("modes.mtx", "w");
+    cr_assert(modes && fputs("%%MatrixMarket matrix array real general\n441 2\n", modes) >= 0);
+    for (int column = 0; column < 2; column++)
+        for (int i = 0; i < 441; i++) fprintf(modes, "%d\n", column ? i % 7 : 1);
+    cr_assert_eq(fclose(modes), 0);
+    for (const choice *c = choices(); c->several; c++) {
+        program_result r;
+        for (int given = 0; given < 2; given++) {
+            PROGRAM_JSON(r, "--json --device %s amg poisson2d5:21 --set block=7 --set one_device=60 %s",
+                         c->several, given ? "--nullspace modes.mtx" : "");
+            PROGRAM_INTEGER(&r, "devices", c->count);
+            cr_assert_geq(program_integer(&r, "divided"), 1);
+            cr_assert_leq(program_number(&r, "residual"), 1e-8);
+            program_free(&r);
+        }
+    }
+    cr_assert_eq(remove("modes.mtx"), 0);
+}
+
 Test(cli_several, multigrid_says_what_it_cannot_do)
 {
     program_write_file("empty.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1\n3 3 1\n");
     program_write_file("b.mtx", "%%MatrixMarket matrix array real general\n4 2\n1\n1\n1\n1\n1\n1\n1\n1\n");
     PROGRAM_FAILS(1, "row 1 of A has no entries", "--device cpu:2 amg empty.mtx");
     PROGRAM_FAILS(1, "one column", "--device cpu:2 amg poisson2d5:2 --rhs b.mtx");
-    PROGRAM_FAILS(1, "cycle=K is for one device", "--device cpu:2 amg poisson2d5:4 --set cycle=K");
+    PROGRAM_FAILS(1, "no multiple of the option block", "--device cpu:2 amg poisson2d5:4 --set block=3");
+    PROGRAM_FAILS(1, "vectors have 4", "--device cpu:2 amg poisson2d5:4 --nullspace b.mtx");
     PROGRAM_FAILS(2, "on one device alone", "--device cpu:2 amg poisson2d5:4 --plot x.png");
     PROGRAM_FAILS(2, "on one device alone", "--device cpu:2 amg poisson2d5:4 --set solver=fgmres");
     PROGRAM_FAILS(2, "no option 'colour'", "--device cpu:2 amg poisson2d5:4 --set colour=red");

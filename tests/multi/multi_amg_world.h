@@ -27,9 +27,10 @@ typedef struct world {
 } world;
 
 /* Takes the triples, which add up where they meet. */
-static inline world world_of(dcsr_context *context, dcsr_coo *coo, int count, int threads)
+static inline world world_with(dcsr_context *context, dcsr_coo *coo, int count,
+                               const dcsr_multi_options *options)
 {
-    world w = {.context = context, .devices = test_devices(count, threads)};
+    world w = {.context = context, .devices = test_devices_with(count, options)};
     TEST_OK(dcsr_matrix_from_coo(&w.source, context, coo, &(dcsr_matrix_options){.policy = DCSR_POLICY_SUM}));
     dcsr_coo_free(coo);
     TEST_OK(dcsr_view_create(&w.entries, w.source, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED));
@@ -44,6 +45,11 @@ static inline world world_of(dcsr_context *context, dcsr_coo *coo, int count, in
     w.b = test_allocate(w.csr.rows + 1, sizeof *w.b);
     for (uint64_t i = 0; i < w.csr.rows; i++) w.b[i] = 1;
     return w;
+}
+
+static inline world world_of(dcsr_context *context, dcsr_coo *coo, int count, int threads)
+{
+    return world_with(context, coo, count, &(dcsr_multi_options){.threads = threads});
 }
 
 static inline dcsr_context *on_host(void)

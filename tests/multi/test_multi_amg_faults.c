@@ -58,10 +58,17 @@ Test(multi_amg_faults, arguments_are_checked)
     TEST_REFUSED(DCSR_ERROR_NOT_FOUND, "no option", dcsr_multi_amg_set(w.amg, "colour", "red"));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "whole number", dcsr_multi_amg_set(w.amg, "one_device", "0"));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "whole number", dcsr_multi_amg_set(w.amg, "one_device", "1.5"));
-    TEST_OK(dcsr_multi_amg_set(w.amg, "block", "2"));
-    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "block above 1 is for one",
+    TEST_OK(dcsr_multi_amg_set(w.amg, "block", "5"));
+    TEST_REFUSED(DCSR_ERROR_DIMENSION_MISMATCH, "no multiple of the option block",
                  dcsr_multi_amg_setup(w.amg, w.A, NULL));
+    TEST_OK(dcsr_multi_amg_set(w.amg, "block", "48"));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "`grain` of 48", dcsr_multi_amg_setup(w.amg, w.A, NULL));
     TEST_OK(dcsr_multi_amg_set(w.amg, "block", "1"));
+    TEST_OK(
+        dcsr_multi_amg_set_nullspace(w.amg, &(dcsr_dense){.rows = 2, .cols = 1, .values = (double[]){1, 1}}));
+    TEST_REFUSED(DCSR_ERROR_DIMENSION_MISMATCH, "vectors have 2", dcsr_multi_amg_setup(w.amg, w.A, NULL));
+    TEST_OK(dcsr_multi_amg_set_nullspace(w.amg, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "amg is NULL", dcsr_multi_amg_set_nullspace(NULL, NULL));
     TEST_OK(dcsr_multi_amg_setup(w.amg, w.A, NULL));
     TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "no number 50", dcsr_multi_amg_get_level(w.amg, 50, &level));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "144 elements of r are missing",

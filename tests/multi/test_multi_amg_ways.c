@@ -2,6 +2,7 @@
  * conjugate gradients want of a cycle; Gauss-Seidel of parts that hang together; the limits of fp32. */
 #include "dcsr/base/alloc.h"
 #include "tests/multi/multi_amg_world.h"
+#include "tests/support/elasticity.h"
 
 TestSuite(multi_amg_ways, .init = set_devices);
 
@@ -119,6 +120,83 @@ Test(multi_amg_ways, levels_with_much_outside_are_on_one_device)
     cr_assert(w.info.outside > 0.03 && w.info.outside < 0.07, "%g", w.info.outside);
     close_world(&w);
 }
+
+/* ---- Nodes of several rows ---- */
+
+/* Elasticity in parts, whose borders are between points. */
+static world elastic_world(dcsr_dense *B, int count)
+{
+    dcsr_context *context = on_host();
+    const bool small = test_on_emulator();
+    dcsr_coo coo;
+    test_elasticity(&coo, B, context, small ? 12 : 40, small ? 5 : 12);
+    world w = world_with(context, &coo, count, &(dcsr_multi_options){.threads = count, .grain = 2});
+    set_options(w.amg, NULL, "block=2");
+    return w;
+}
+
+/* Iterations of one device of the cpu with these vectors. */
+static uint64_t elastic_alone(const world *w, const dcsr_dense *B)
+{
+    dcsr_amg *amg;
+    dcsr_amg_report report;
+    double *x = test_allocate(w->csr.rows, sizeof *x);
+    memset(x, 0, w->csr.rows * sizeof *x);
+    TEST_OK(dcsr_amg_create(&amg, w->context));
+    set_options(NULL, amg, "coarse_rows=20 block=2");
+    TEST_OK(dcsr_amg_set_nullspace(amg, B));
+    TEST_OK(dcsr_amg_setup(amg, w->entries, NULL));
+    TEST_OK(dcsr_amg_solve(amg, x, w->b, &report));
+    dcsr_amg_destroy(amg);
+    free(x);
+    return report.iterations;
+}
+
+/* With constants for each direction, and with the rigid-body modes, which take fewer iterations. One part has the
+ * iterations of one device, several have a few more. */
+Test(multi_amg_ways, elasticity_wants_its_rigid_body_modes)
+{
+    for (int count = 1; count <= MOST_DEVICES; count++) {
+        dcsr_dense B;
+        world w = elastic_world(&B, count);
+        const uint64_t constants = set_up_and_solve(&w).iterations, alone = elastic_alone(&w, NULL);
+        cr_assert_geq(w.info.divided, 1);
+        cr_assert(constants <= alone + 4 && (count > 1 || constants == alone), "%d and %d", (int)constants,
+                  (int)alone);
+        TEST_OK(dcsr_multi_amg_set_nullspace(w.amg, &B));
+        const uint64_t modes = set_up_and_solve(&w).iterations, modes_alone = elastic_alone(&w, &B);
+        cr_assert(modes < constants && modes <= modes_alone + 4 && (count > 1 || modes == modes_alone),
+                  "%d and %d", (int)modes, (int)modes_alone);
+        set_options(w.amg, NULL, "cycle=K smoother=gauss-seidel precision=fp32");
+        cr_assert_leq(set_up_and_solve(&w).iterations, modes + 10);
+        set_options(w.amg, NULL, "one_device=100000 cycle=W smoother=chebyshev precision=fp64");
+        cr_assert_eq(set_up_and_solve(&w).iterations, modes_alone);
+        close_world(&w);
+        free(B.values);
+    }
+}
+
+/* An update keeps aggregates of nodes; with other vectors than before it does not. */
+Test(multi_amg_ways, updates_follow_nodes)
+{
+    dcsr_dense B;
+    world w = elastic_world(&B, 3);
+    dcsr_amg_update_report report;
+    const bool gpus = test_device_of_auto() == DCSR_DEVICE_CUDA;
+    TEST_OK(dcsr_multi_amg_set_nullspace(w.amg, &B));
+    const uint64_t before = set_up_and_solve(&w).iterations;
+    TEST_OK(dcsr_multi_amg_update(w.amg, w.A, &report));
+    cr_assert_eq(report.how, gpus ? DCSR_AMG_SET_UP : DCSR_AMG_RECOMPUTED, "%s", report.why);
+    cr_assert_eq(solve(&w).iterations, before);
+    TEST_OK(dcsr_multi_amg_set_nullspace(w.amg, NULL));
+    TEST_OK(dcsr_multi_amg_update(w.amg, w.A, &report));
+    cr_assert(report.how == DCSR_AMG_SET_UP && (gpus || strstr(report.why, "near-nullspace")));
+    solve(&w);
+    close_world(&w);
+    free(B.values);
+}
+
+/* ---- Bits ---- */
 
 /* Two runs, and on the cpu any number of threads, have the same bits. */
 Test(multi_amg_ways, results_are_the_same_bit_for_bit)
