@@ -38,6 +38,8 @@ struct making {
     int number;
     double theta;
     const double *nullspace; /* the caller's vectors, row after row; NULL: constants */
+    double *landing;         /* those of the last level: row after row, and column after column */
+    uint64_t landing_numbers;
     stage *run;
     dcsr_multi_view *A_P; /* the product */
     char said[512];       /* of the first failure: giving back what there is may fail with others */
@@ -360,7 +362,7 @@ static dcsr_status take_last(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
 static dcsr_status bring_vectors(making *m, dcsr_i_amg_hierarchy *own, uint64_t k)
 {
     const uint64_t numbers = rows_of(m, k) * m->d->vectors;
-    double *to = m->d->landing + m->d->border[m->number][k] * m->d->vectors;
+    double *to = m->landing + m->d->border[m->number][k] * m->d->vectors;
     return numbers ? own->engine->get(own, to, m->share[k].B.data, numbers * sizeof(double)) : DCSR_OK;
 }
 
@@ -371,13 +373,14 @@ static dcsr_status give_vectors(making *m, uint64_t rows)
     const uint64_t vectors = d->vectors, numbers = rows * vectors;
     const double *from = m->nullspace;
     if (!d->count && !from) return DCSR_OK; /* constants, by the option block */
-    d->landing = dcsr_context_allocate(d->context, 2 * numbers, sizeof(double));
-    if (!d->landing) return dcsr_thread_status();
+    m->landing_numbers = 2 * numbers;
+    m->landing = dcsr_context_allocate(d->context, m->landing_numbers, sizeof(double));
+    if (!m->landing) return dcsr_thread_status();
     if (d->count) {
         DCSR_I_AMG_TRY(on_all(m, bring_vectors));
-        from = d->landing;
+        from = m->landing;
     }
-    double *columns = d->landing + numbers;
+    double *columns = m->landing + numbers;
     for (uint64_t i = 0; i < rows; i++)
         for (uint64_t c = 0; c < vectors; c++) columns[i + c * rows] = from[i * vectors + c];
     return dcsr_amg_set_nullspace(d->last, &(dcsr_dense){rows, vectors, columns, d->context});
@@ -513,6 +516,7 @@ static dcsr_status prepare(dcsr_i_divided *d, dcsr_multi_amg *amg, dcsr_multi_vi
 /* What devices have in between, after a failure too. */
 static void leave(making *m)
 {
+    dcsr_context_free(m->d->context, m->landing, m->landing_numbers, sizeof(double));
     for (uint64_t k = 0; k < m->d->parts; k++) {
         share *s = &m->share[k];
         dcsr_i_amg_hierarchy *own = m->d->own[k];
@@ -580,7 +584,5 @@ void dcsr_i_divided_destroy(dcsr_i_divided *d)
         if (d->level[l].matrix) dcsr_multi_view_destroy(d->level[l].A);
         dcsr_multi_matrix_destroy(d->level[l].matrix);
     }
-    dcsr_context_free(d->context, d->landing,
-                      d->landing ? 2 * dcsr_i_divided_all(d, d->count) * d->vectors : 0, sizeof(double));
     dcsr_context_free(d->context, d, 1, sizeof *d);
 }

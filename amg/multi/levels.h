@@ -46,8 +46,6 @@ typedef struct dcsr_i_divided {
     dcsr_matrix *gathered; /* level `count` */
     dcsr_view *gathered_view;
     dcsr_amg *last;
-    double *
-        landing; /* in memory of the host: its near-nullspace vectors, row after row, and column after column */
     dcsr_multi_amg_info info;
 } dcsr_i_divided;
 
