@@ -156,8 +156,8 @@ typedef struct dcsr_i_amg_level {
     uint64_t rows, block;
     dcsr_i_amg_matrix A, P, R;
     dcsr_i_amg_array diagonal;
-    dcsr_i_amg_array
-        scale; /* D^-1 of the smoother: 1 / a_ii, 1 / sum |a_ij|, or between; 0 where a_ii is 0 */
+    /* D^-1 of the smoother: 1 / a_ii, 1 / sum |a_ij|, or between; 0 where a_ii is 0. */
+    dcsr_i_amg_array scale;
     dcsr_i_amg_smoothing steps[DCSR_I_AMG_MOST_STEPS];
     int step_count;
     bool prepared; /* the next two, and matrices in fp32, belong to A, P and R as they are (prepare.c) */
@@ -258,9 +258,8 @@ typedef enum dcsr_i_amg_fault {
 typedef struct dcsr_i_amg_diagonal {
     double gershgorin; /* the largest sum |a_ij| / |a_ii| */
     bool positive;     /* no a_ii is negative */
-    double
-        outside; /* for each row the share of |a_ij| beside the diagonal that is in columns of other devices,
-                        * to 16 bits; their sum */
+    /* For each row the share of |a_ij| beside the diagonal in columns of other devices, to 16 bits; their sum. */
+    double outside;
     uint64_t wrong; /* row * 4 + what is wrong with it; UINT64_MAX: none is */
 } dcsr_i_amg_diagonal;
 /* One row: false if it cannot be used; diagonal and scale, for a smoother, are written even so. */

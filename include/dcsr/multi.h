@@ -39,9 +39,9 @@ typedef struct dcsr_multi dcsr_multi;
 typedef struct dcsr_multi_options {
     int threads;           /* on the cpu: of all devices together; 0: as dcsr_context_options.threads */
     uint64_t memory_limit; /* bytes that all objects may take on each device; 0: no limit but the machine's */
-    uint64_t
-        grain; /* borders between the parts of matrices are at multiples of so many rows, for matrices some
-                            * rows of which belong together (the option `block` of multigrid); 0: 1 */
+    /* Borders between the parts of matrices are at multiples of so many rows, for matrices some rows of which belong
+     * together (the option `block` of multigrid); 0: 1. */
+    uint64_t grain;
 } dcsr_multi_options;
 
 /* Opens the devices that a text names:
@@ -464,8 +464,7 @@ DCSR_API void dcsr_multi_amg_destroy(dcsr_multi_amg *amg);
  *                   Aggregates do not cross borders, so there they would be poor, and iterations many. 1: none is, for
  *                   a matrix that one device has no memory for
  *
- * Options of the solve change nothing: those of
- * dcsr_multi_cg() count. Errors: as dcsr_amg_set(). */
+ * Options of the solve change nothing: those of dcsr_multi_cg() count. Errors: as dcsr_amg_set(). */
 DCSR_API dcsr_status dcsr_multi_amg_set(dcsr_multi_amg *amg, const char *name, const char *value);
 
 /* Sets the near-nullspace vectors, as dcsr_amg_set_nullspace() does, with its errors: of all rows. */
@@ -477,10 +476,10 @@ typedef struct dcsr_multi_amg_info {
     double operator_complexity; /* entries of all levels over those of A */
     double grid_complexity;     /* rows of all levels over those of A */
     bool symmetric;             /* A is, as far as random vectors tell, and its diagonal is positive */
-    double
-        outside; /* what of |a_ij| beside the diagonal is in columns of other devices, as a share, row by row: where
-                     * neighbours have numbers far apart much is; number rows so that they are near (reverse
-                     * Cuthill-McKee). 0, if one_device has all levels on one device */
+    /* What of |a_ij| beside the diagonal is in columns of other devices, as a share, row by row: where neighbours have
+     * numbers far apart much is; number rows so that they are near (reverse Cuthill-McKee). 0, if one_device has all
+     * levels on one device. */
+    double outside;
     double setup_seconds;
 } dcsr_multi_amg_info;
 
@@ -538,12 +537,12 @@ typedef struct dcsr_multi_cg_result {
 } dcsr_multi_cg_result;
 
 /* Solves A x = b by conjugate gradients (Hestenes, Stiefel 1952; with amg flexible ones, Notay 2000); A is fp64,
-symmetric and positive definite, which is * not checked beyond `indefinite`. x is where to start, and becomes the
-solution, or as far as it came: not converged * is no error. result may be NULL. Errors: also TYPE_MISMATCH (not fp64),
-INVALID_ARGUMENT (options->jacobi and a * diagonal that is not all above 0; both it and amg; amg has no levels, or for
-rows that are cut * elsewhere). Cost: an iteration is a dcsr_multi_spmv(), two sums and three updates by all devices at
-once, O(n + m), * and moves 88 n bytes beside the product. Memory: 32 n bytes, with amg 40 n, with jacobi 48 n, and the
-diagonal as a * matrix for a while. */
+ * symmetric and positive definite, which is not checked beyond `indefinite`. x is where to start, and becomes the
+ * solution, or as far as it came: not converged is no error. result may be NULL. Errors: also TYPE_MISMATCH (not
+ * fp64), INVALID_ARGUMENT (options->jacobi and a diagonal that is not all above 0; both it and amg; amg has no
+ * levels, or for rows that are cut elsewhere). Cost: an iteration is a dcsr_multi_spmv(), two sums (with amg four)
+ * and three updates by all devices at once, O(n + m), and moves 88 n bytes beside the product (with amg 104 n, and a
+ * cycle). Memory: 32 n bytes, with amg 40 n, with jacobi 48 n, and the diagonal as a matrix for a while. */
 DCSR_API dcsr_status dcsr_multi_cg(double *x, dcsr_multi_cg_result *result, dcsr_multi_view *A,
                                    const double *b, const dcsr_multi_cg_options *options);
 
