@@ -50,7 +50,7 @@ Test(multi_amg_ways, each_takes_few_iterations_more_than_on_one_device)
 }
 
 /* Few levels, or borders between those of all devices and the others elsewhere; with all on one device, that one's
- * iterations. */
+ * iterations, but for Gauss-Seidel, which goes by blocks of rows on the cpu alone. */
 Test(multi_amg_ways, levels_are_where_options_say)
 {
     static const char *const where[] = {"one_device=60",
@@ -66,7 +66,8 @@ Test(multi_amg_ways, levels_are_where_options_say)
         const dcsr_multi_cg_result found = set_up_and_solve(&w);
         cr_assert_leq(found.iterations, 60, "%s: %d iterations", where[o], (int)found.iterations);
         cr_assert_eq(w.info.divided == 0, strstr(where[o], "100000") != NULL);
-        if (!w.info.divided) cr_assert_eq(found.iterations, iterations_alone(&w, where[o]), "%s", where[o]);
+        if (!w.info.divided && !strstr(where[o], "gauss"))
+            cr_assert_eq(found.iterations, iterations_alone(&w, where[o]), "%s", where[o]);
         close_world(&w);
     }
 }
