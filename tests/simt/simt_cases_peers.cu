@@ -229,7 +229,7 @@ template <access ACCESS> static void touch_mapping()
 static void lost()
 {
     begin();
-    const on_device *const a = new on_device(0, 7), *const b = new on_device(1, 0);
+    static const on_device *const a = new on_device(0, 7), *const b = new on_device(1, 0);
     simt_fail_device_after(1, 1);
     for (unsigned i = 0; i < 3; i++) simt::launch(set_kernel, 1, 32, 0, b->stream.handle, b->data.data, i, N);
     CHECK(cudaStreamSynchronize(b->stream.handle) == cudaErrorECCUncorrectable);
@@ -242,7 +242,8 @@ static void lost()
     simt::launch(add_kernel, 1, 32, 0, a->stream.handle, a->data.data, a->data.data, 1, N);
     a->stream.wait();
     CHECK(all_are(a->data.values(), 8));
-    exit(0); /* what device 1 has cannot be given back */
+    exit(
+        0); /* what device 1 has cannot be given back, and is held by something static, so that it is no leak */
 }
 
 /* Device 1 is lost before it has given memory that device 0 copies from: what arrives may be anything, and device 0
@@ -250,7 +251,7 @@ static void lost()
 static void lost_with_a_source()
 {
     begin();
-    const on_device *const a = new on_device(0, 7), *const b = new on_device(1, 0);
+    static const on_device *const a = new on_device(0, 7), *const b = new on_device(1, 0);
     unsigned *late;
     simt_fail_device_after(1, 0);
     /* By the seed it is lost in any of these calls, or behind them. */
