@@ -90,8 +90,8 @@ TSAN_SUITES := $(filter \
     test_fresh test_nut test_portfolio_cpu test_followers_threads test_agreement test_view_again \
     test_multi test_multi_matrix test_multi_products test_multi_traverse test_multi_algorithms \
     test_multi_matrices test_multi_borders test_multi_paths test_multi_spmv test_vector_linear test_parts \
-    test_multi_faults test_multi_insert_device test_multi_amg test_multi_amg_faults test_multi_amg_ways \
-    test_closure test_cfl, \
+    test_multi_faults test_multi_insert_device test_multi_amg test_multi_amg_faults test_closure \
+    test_cfl, \
     $(SUITES))
 # Under a sanitizer the emulator takes ten times as long and more: the suites that reach every kernel, and those in
 # which threads meet there.
