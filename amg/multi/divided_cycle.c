@@ -16,7 +16,10 @@ enum { SUMS = 5 };
 typedef enum source { OF_CALLER, FROM_ABOVE, LEFT } source;
 
 typedef struct pass pass;
+typedef struct operands operands;
+/* What a device does in a pass: in general, and to its rows, where it has some. */
 typedef dcsr_status step(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k);
+typedef void row_step(const pass *p, const operands *o);
 struct pass {
     dcsr_i_divided *d;
     int number; /* of the level */
@@ -26,17 +29,20 @@ struct pass {
     bool backward;   /* sweeps */
     double factor[2];
     step *run;
+    row_step *run_on_rows;
     double sum[DCSR_MAX_DEVICES][SUMS]; /* of a pass that has some, by each device */
 };
 
 /* What a pass reads and writes on one device. */
-typedef struct operands {
+struct operands {
+    dcsr_i_amg_hierarchy *own;
     dcsr_i_amg_level *level;
     dcsr_i_amg_form form;
     uint64_t rows;
     void *x, *q;
     const void *b;
-} operands;
+    double *sum;
+};
 
 dcsr_status dcsr_i_divided_lend(void **values, dcsr_multi_vector *vector, const dcsr_i_amg_hierarchy *own,
                                 uint64_t k, uint64_t rows)
@@ -50,13 +56,15 @@ dcsr_status dcsr_i_divided_lend(void **values, dcsr_multi_vector *vector, const 
                                   : dcsr_vector_get_values(part, values);
 }
 
-static dcsr_status get_operands(operands *o, const pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
+static dcsr_status get_operands(operands *o, pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
 {
     const dcsr_i_divided *d = p->d;
     void *b = NULL;
-    *o = (operands){.level = &own->level[p->number],
+    *o = (operands){.own = own,
+                    .level = &own->level[p->number],
                     .form = own->engine->form_of(own, d->type, 1),
-                    .rows = dcsr_i_divided_rows(d, p->number, k)};
+                    .rows = dcsr_i_divided_rows(d, p->number, k),
+                    .sum = p->sum[k]};
     DCSR_I_AMG_TRY(dcsr_i_divided_lend(&o->x, p->x, own, k, o->rows));
     if (p->number < d->count)
         DCSR_I_AMG_TRY(dcsr_i_divided_lend(&o->q, d->level[p->number].q, own, k, o->rows));
@@ -70,48 +78,124 @@ static dcsr_status get_operands(operands *o, const pass *p, dcsr_i_amg_hierarchy
 
 static const double MINUS[DCSR_I_AMG_MOST_WIDTH] = {-1};
 
-/* ---- Passes ---- */
+/* ---- Steps on the rows of a device ---- */
 
-static bool in_sweeps(const dcsr_i_amg_hierarchy *own)
-{
-    return own->options.smoother == DCSR_I_AMG_GAUSS_SEIDEL;
-}
-
-static dcsr_status smooth_first(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
+static dcsr_status on_rows(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
 {
     operands o;
     DCSR_I_AMG_TRY(get_operands(&o, p, own, k));
-    if (!o.rows) return DCSR_OK;
-    if (in_sweeps(own)) {
-        o.form.run->combine(&o.form, o.rows, dcsr_i_amg_zero, o.b, dcsr_i_amg_zero, o.x);
-        o.form.run->sweep(&o.form, o.level, false, o.b, o.x);
-    } else {
-        o.form.run->smooth_first(&o.form, o.level, o.level->steps[0].add, o.b, o.x);
-    }
+    if (o.rows) p->run_on_rows(p, &o);
     return DCSR_OK;
 }
 
-/* Where q = A x: a sweep over b - q from 0, which is added to x. */
-static void sweep_after(const operands *o, bool backward)
+/* y = a x + b y */
+static void combine(const operands *o, const double *a, const void *x, const double *b, void *y)
+{
+    o->form.run->combine(&o->form, o->rows, a, x, b, y);
+}
+
+static void copy(const operands *o, const void *from, void *to)
+{
+    combine(o, dcsr_i_amg_one, from, dcsr_i_amg_zero, to);
+}
+
+static void dot(const operands *o, const void *x, const void *y, int sum)
+{
+    o->form.run->dot(&o->form, o->rows, x, y, &o->sum[sum]);
+}
+
+static bool in_sweeps(const operands *o)
+{
+    return o->own->options.smoother == DCSR_I_AMG_GAUSS_SEIDEL;
+}
+
+/* A sweep over b from x = 0. */
+static void sweep_from_zero(const operands *o, bool backward, const void *b, void *x)
+{
+    combine(o, dcsr_i_amg_zero, b, dcsr_i_amg_zero, x);
+    o->form.run->sweep(&o->form, o->level, backward, b, x);
+}
+
+static void smooth_first(const pass *p, const operands *o)
+{
+    (void)p;
+    if (in_sweeps(o))
+        sweep_from_zero(o, false, o->b, o->x);
+    else
+        o->form.run->smooth_first(&o->form, o->level, o->level->steps[0].add, o->b, o->x);
+}
+
+/* From q = A x. A sweep is over what is left, and what it makes of that is added to x. */
+static void smooth_after(const pass *p, const operands *o)
 {
     void *d = o->level->d.data;
-    o->form.run->combine(&o->form, o->rows, dcsr_i_amg_one, o->b, MINUS, o->q);
-    o->form.run->combine(&o->form, o->rows, dcsr_i_amg_zero, o->q, dcsr_i_amg_zero, d);
-    o->form.run->sweep(&o->form, o->level, backward, o->q, d);
-    o->form.run->combine(&o->form, o->rows, dcsr_i_amg_one, d, dcsr_i_amg_one, o->x);
+    if (!in_sweeps(o)) {
+        o->form.run->smooth_after(&o->form, o->level, &o->level->steps[p->step_number], o->b, o->q, o->x);
+        return;
+    }
+    combine(o, dcsr_i_amg_one, o->b, MINUS, o->q);
+    sweep_from_zero(o, p->backward, o->q, d);
+    combine(o, dcsr_i_amg_one, d, dcsr_i_amg_one, o->x);
 }
 
-static dcsr_status smooth_after(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
+/* Between two visits, where q = A x: keeps c = x of the first, for K also v = q, and r = b - factor q for the second.
+ */
+static void leave(const pass *p, const operands *o)
 {
-    operands o;
-    DCSR_I_AMG_TRY(get_operands(&o, p, own, k));
-    if (!o.rows) return DCSR_OK;
-    if (in_sweeps(own))
-        sweep_after(&o, p->backward);
-    else
-        o.form.run->smooth_after(&o.form, o.level, &o.level->steps[p->step_number], o.b, o.q, o.x);
-    return DCSR_OK;
+    const double back = -p->factor[0];
+    void *c = o->level->best[0].data, *v = o->level->best[1].data, *r = o->level->best[2].data;
+    copy(o, o->x, c);
+    if (v) copy(o, o->q, v);
+    copy(o, o->b, r);
+    combine(o, &back, o->q, dcsr_i_amg_one, r);
 }
+
+/* After both: x = factor c + factor x. */
+static void join(const pass *p, const operands *o)
+{
+    combine(o, &p->factor[0], o->level->best[0].data, &p->factor[1], o->x);
+}
+
+/* After one alone: x = factor x. */
+static void scale(const pass *p, const operands *o)
+{
+    combine(o, dcsr_i_amg_zero, o->b, &p->factor[0], o->x);
+}
+
+/* Of the first visit of K: c.v, c.b, b.b, v.b and v.v. */
+static void look_at_first(const pass *p, const operands *o)
+{
+    (void)p;
+    dot(o, o->x, o->q, 0);
+    dot(o, o->x, o->b, 1);
+    dot(o, o->b, o->b, 2);
+    dot(o, o->q, o->b, 3);
+    dot(o, o->q, o->q, 4);
+}
+
+/* Of the second: x.v, x.r and x.q. */
+static void look_at_second(const pass *p, const operands *o)
+{
+    (void)p;
+    dot(o, o->x, o->level->best[1].data, 0);
+    dot(o, o->x, o->level->best[2].data, 1);
+    dot(o, o->x, o->q, 2);
+}
+
+/* For cycles in fp32, of the caller's r: r.r; and r over its norm, as b of level 0. */
+static void measure(const pass *p, const operands *o)
+{
+    const dcsr_i_amg_form form = o->own->engine->form_of(o->own, DCSR_FP64, 1);
+    (void)p;
+    form.run->dot(&form, o->rows, o->b, o->b, &o->sum[0]);
+}
+
+static void narrow(const pass *p, const operands *o)
+{
+    o->own->engine->narrow(&o->form, o->rows, p->factor, o->b, o->level->b.data);
+}
+
+/* ---- Steps between devices and levels ---- */
 
 /* The first device alone: a cycle of its own. */
 static dcsr_status solve_last(const dcsr_i_divided *d)
@@ -147,7 +231,7 @@ static dcsr_status restrict_own(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
 {
     operands o;
     DCSR_I_AMG_TRY(get_operands(&o, p, own, k));
-    if (o.rows) o.form.run->combine(&o.form, o.rows, dcsr_i_amg_one, o.b, MINUS, o.q);
+    if (o.rows) combine(&o, dcsr_i_amg_one, o.b, MINUS, o.q);
     if (dcsr_i_divided_rows(p->d, p->number + 1, k))
         o.form.run->multiply(&o.form, &o.level->R.rows, o.q, own->level[p->number + 1].b.data);
     return DCSR_OK;
@@ -179,116 +263,18 @@ static dcsr_status prolong(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
     DCSR_I_AMG_TRY(get_operands(&o, p, own, k));
     DCSR_I_AMG_TRY(dcsr_i_divided_lend(&e, level[1].x, own, k, coarse));
     if (coarse && o.rows) o.form.run->add_product(&o.form, &o.level->P.rows, e, o.x, o.x);
-    if (level->P.view && o.rows)
-        o.form.run->combine(&o.form, o.rows, dcsr_i_amg_one, o.q, dcsr_i_amg_one, o.x);
+    if (level->P.view && o.rows) combine(&o, dcsr_i_amg_one, o.q, dcsr_i_amg_one, o.x);
     return DCSR_OK;
 }
 
-/* Keeps x of the first visit, and b - q for the second one. */
-static dcsr_status keep(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
-{
-    operands o;
-    DCSR_I_AMG_TRY(get_operands(&o, p, own, k));
-    if (!o.rows) return DCSR_OK;
-    o.form.run->combine(&o.form, o.rows, dcsr_i_amg_one, o.x, dcsr_i_amg_zero, o.level->best[0].data);
-    o.form.run->combine(&o.form, o.rows, dcsr_i_amg_one, o.b, dcsr_i_amg_zero, o.level->best[2].data);
-    o.form.run->combine(&o.form, o.rows, MINUS, o.q, dcsr_i_amg_one, o.level->best[2].data);
-    return DCSR_OK;
-}
-
-/* Adds it to x of the second. */
-static dcsr_status add_kept(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
-{
-    operands o;
-    DCSR_I_AMG_TRY(get_operands(&o, p, own, k));
-    if (o.rows)
-        o.form.run->combine(&o.form, o.rows, dcsr_i_amg_one, o.level->best[0].data, dcsr_i_amg_one, o.x);
-    return DCSR_OK;
-}
-
-/* For K: keeps c and v of the first visit, x and q; c.v, c.b, b.b, v.b and v.v. */
-static dcsr_status keep_for_best(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
-{
-    operands o;
-    double *sum = p->sum[k];
-    DCSR_I_AMG_TRY(get_operands(&o, p, own, k));
-    if (!o.rows) return DCSR_OK;
-    o.form.run->combine(&o.form, o.rows, dcsr_i_amg_one, o.x, dcsr_i_amg_zero, o.level->best[0].data);
-    o.form.run->combine(&o.form, o.rows, dcsr_i_amg_one, o.q, dcsr_i_amg_zero, o.level->best[1].data);
-    o.form.run->dot(&o.form, o.rows, o.x, o.q, &sum[0]);
-    o.form.run->dot(&o.form, o.rows, o.x, o.b, &sum[1]);
-    o.form.run->dot(&o.form, o.rows, o.b, o.b, &sum[2]);
-    o.form.run->dot(&o.form, o.rows, o.q, o.b, &sum[3]);
-    o.form.run->dot(&o.form, o.rows, o.q, o.q, &sum[4]);
-    return DCSR_OK;
-}
-
-/* b - factor v for the second one. */
-static dcsr_status leave_for_best(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
-{
-    operands o;
-    const double back = -p->factor[0];
-    DCSR_I_AMG_TRY(get_operands(&o, p, own, k));
-    if (!o.rows) return DCSR_OK;
-    void *v = o.level->best[1].data, *r = o.level->best[2].data;
-    o.form.run->combine(&o.form, o.rows, dcsr_i_amg_one, o.b, dcsr_i_amg_zero, r);
-    o.form.run->combine(&o.form, o.rows, &back, v, dcsr_i_amg_one, r);
-    return DCSR_OK;
-}
-
-/* Of the second: x.v, x.r and x.q. */
-static dcsr_status look_for_best(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
-{
-    operands o;
-    double *sum = p->sum[k];
-    DCSR_I_AMG_TRY(get_operands(&o, p, own, k));
-    if (!o.rows) return DCSR_OK;
-    o.form.run->dot(&o.form, o.rows, o.x, o.level->best[1].data, &sum[0]);
-    o.form.run->dot(&o.form, o.rows, o.x, o.level->best[2].data, &sum[1]);
-    o.form.run->dot(&o.form, o.rows, o.x, o.q, &sum[2]);
-    return DCSR_OK;
-}
-
-/* x = factor c + factor x */
-static dcsr_status take_best(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
-{
-    operands o;
-    DCSR_I_AMG_TRY(get_operands(&o, p, own, k));
-    if (o.rows)
-        o.form.run->combine(&o.form, o.rows, &p->factor[0], o.level->best[0].data, &p->factor[1], o.x);
-    return DCSR_OK;
-}
-
-/* r.r of the caller's r. */
-static dcsr_status measure(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
-{
-    const dcsr_i_amg_form form = own->engine->form_of(own, DCSR_FP64, 1);
-    const uint64_t rows = dcsr_i_divided_rows(p->d, 0, k);
-    void *r;
-    DCSR_I_AMG_TRY(dcsr_i_divided_lend(&r, p->r, own, k, rows));
-    if (rows) form.run->dot(&form, rows, r, r, &p->sum[k][0]);
-    return DCSR_OK;
-}
-
-/* The caller's r over its norm, in fp32, as b of level 0; and x of level 0 back, as the caller's. */
-static dcsr_status narrow(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
-{
-    const dcsr_i_amg_form form = own->engine->form_of(own, DCSR_FP32, 1);
-    const uint64_t rows = dcsr_i_divided_rows(p->d, 0, k);
-    void *r;
-    DCSR_I_AMG_TRY(dcsr_i_divided_lend(&r, p->r, own, k, rows));
-    if (rows) own->engine->narrow(&form, rows, p->factor, r, own->level[0].b.data);
-    return DCSR_OK;
-}
-
+/* Back from fp32: x of level 0, times the norm, as the caller's. */
 static dcsr_status widen(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
 {
-    const dcsr_i_amg_form form = own->engine->form_of(own, DCSR_FP32, 1);
-    const uint64_t rows = dcsr_i_divided_rows(p->d, 0, k);
-    void *x, *z;
-    DCSR_I_AMG_TRY(dcsr_i_divided_lend(&x, p->d->level[0].x, own, k, rows));
-    DCSR_I_AMG_TRY(dcsr_i_divided_lend(&z, p->x, own, k, rows));
-    if (rows) own->engine->widen(&form, rows, p->factor, x, z);
+    operands o;
+    void *x;
+    DCSR_I_AMG_TRY(get_operands(&o, p, own, k));
+    DCSR_I_AMG_TRY(dcsr_i_divided_lend(&x, p->d->level[0].x, own, k, o.rows));
+    if (o.rows) own->engine->widen(&o.form, o.rows, p->factor, x, o.x);
     return DCSR_OK;
 }
 
@@ -317,12 +303,18 @@ static dcsr_status on_all(pass *p, step *run)
     return dcsr_multi_run(p->d->devices, run_pass, p);
 }
 
+static dcsr_status on_all_rows(pass *p, row_step *run)
+{
+    p->run_on_rows = run;
+    return on_all(p, on_rows);
+}
+
 /* With its sums over all devices, in their order. */
-static dcsr_status on_all_summed(pass *p, step *run, double *sums)
+static dcsr_status sum_up(pass *p, row_step *run, double *sums)
 {
     for (uint64_t k = 0; k < p->d->parts; k++)
         for (int s = 0; s < SUMS; s++) p->sum[k][s] = 0;
-    DCSR_I_AMG_TRY(on_all(p, run));
+    DCSR_I_AMG_TRY(on_all_rows(p, run));
     for (int s = 0; s < SUMS; s++) sums[s] = 0;
     for (uint64_t k = 0; k < p->d->parts; k++)
         for (int s = 0; s < SUMS; s++) sums[s] += p->sum[k][s];
@@ -358,22 +350,12 @@ static dcsr_status smooth(pass *p, int first)
     const int steps = p->d->own[0]->level[p->number].step_count; /* the same on all */
     for (p->step_number = first; p->step_number < steps; p->step_number++) {
         DCSR_I_AMG_TRY(multiply(p));
-        DCSR_I_AMG_TRY(on_all(p, smooth_after));
+        DCSR_I_AMG_TRY(on_all_rows(p, smooth_after));
     }
     return DCSR_OK;
 }
 
 static dcsr_status cycle(pass *p);
-
-/* The second visit of W: for what x of the first leaves. */
-static dcsr_status visit_again(pass *p)
-{
-    DCSR_I_AMG_TRY(multiply(p));
-    DCSR_I_AMG_TRY(on_all(p, keep));
-    p->b = LEFT;
-    DCSR_I_AMG_TRY(cycle(p));
-    return on_all(p, add_kept);
-}
 
 static void set_factors(pass *p, dcsr_i_amg_best best)
 {
@@ -381,41 +363,44 @@ static void set_factors(pass *p, dcsr_i_amg_best best)
     p->factor[1] = best.again;
 }
 
-/* That of K, unless the first will do (dcsr_i_amg_best). */
-static dcsr_status visit_for_best(pass *p)
+/* A second visit, for what x of the first leaves: with W all of both, with K what is best of both (dcsr_i_amg_best),
+ * where the first alone may do. */
+static dcsr_status visit_again(pass *p)
 {
+    const bool best_of_both = p->d->own[0]->options.cycle == DCSR_I_AMG_K;
+    dcsr_i_amg_best best = {1, 1};
     double one[SUMS], two[SUMS];
     DCSR_I_AMG_TRY(multiply(p));
-    DCSR_I_AMG_TRY(on_all_summed(p, keep_for_best, one));
-    dcsr_i_amg_best best = dcsr_i_amg_best_of_one(one[0], one[1], one[2], one[3], one[4]);
+    if (best_of_both) {
+        DCSR_I_AMG_TRY(sum_up(p, look_at_first, one));
+        best = dcsr_i_amg_best_of_one(one[0], one[1], one[2], one[3], one[4]);
+    }
     set_factors(p, best);
-    if (best.again != 0) {
-        DCSR_I_AMG_TRY(on_all(p, leave_for_best));
-        p->b = LEFT;
-        DCSR_I_AMG_TRY(cycle(p));
+    if (best.again == 0) return on_all_rows(p, scale);
+    DCSR_I_AMG_TRY(on_all_rows(p, leave));
+    p->b = LEFT;
+    DCSR_I_AMG_TRY(cycle(p));
+    if (best_of_both) {
         DCSR_I_AMG_TRY(multiply(p));
-        DCSR_I_AMG_TRY(on_all_summed(p, look_for_best, two));
+        DCSR_I_AMG_TRY(sum_up(p, look_at_second, two));
         set_factors(p, dcsr_i_amg_best_of_two(best, one[0], two[0], two[1], two[2]));
     }
-    return on_all(p, take_best);
+    return on_all_rows(p, join);
 }
 
 /* All visits of the next level that one of this makes. */
 static dcsr_status visit(dcsr_i_divided *d, int number)
 {
     pass below = {.d = d, .number = number, .x = d->level[number].x, .b = FROM_ABOVE};
-    const int64_t kind = d->own[0]->options.cycle;
     DCSR_I_AMG_TRY(cycle(&below));
-    return kind == DCSR_I_AMG_W   ? visit_again(&below)
-           : kind == DCSR_I_AMG_K ? visit_for_best(&below)
-                                  : DCSR_OK;
+    return d->own[0]->options.cycle == DCSR_I_AMG_V ? DCSR_OK : visit_again(&below);
 }
 
 /* Sweeps before go forward, those after back, so that all of a cycle is symmetric. */
 static dcsr_status cycle(pass *p)
 {
     p->backward = false;
-    DCSR_I_AMG_TRY(on_all(p, smooth_first));
+    DCSR_I_AMG_TRY(on_all_rows(p, smooth_first));
     DCSR_I_AMG_TRY(smooth(p, 1));
     DCSR_I_AMG_TRY(multiply(p));
     DCSR_I_AMG_TRY(descend(p));
@@ -436,9 +421,9 @@ dcsr_status dcsr_i_divided_cycle(dcsr_i_divided *d, dcsr_multi_vector *z, dcsr_m
     pass all = {.d = d, .x = z, .r = r, .b = OF_CALLER};
     double square[SUMS];
     if (d->type == DCSR_FP64) return cycle_of(d, all);
-    DCSR_I_AMG_TRY(on_all_summed(&all, measure, square));
+    DCSR_I_AMG_TRY(sum_up(&all, measure, square));
     all.factor[0] = sqrt(square[0]);
-    DCSR_I_AMG_TRY(on_all(&all, narrow));
+    DCSR_I_AMG_TRY(on_all_rows(&all, narrow));
     DCSR_I_AMG_TRY(cycle_of(d, (pass){.d = d, .x = d->level[0].x, .b = FROM_ABOVE}));
     return on_all(&all, widen);
 }
