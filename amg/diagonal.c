@@ -2,7 +2,8 @@
 #include "amg/hierarchy.h"
 #include <math.h>
 
-enum { SHARES = 1 << 16 }; /* so that sums of them are exact */
+/* Fractions are whole numbers of 1 / UNITS, so that their sum is the same in any order. */
+enum { UNITS = 1 << 16 };
 
 typedef struct row_sums {
     double diagonal, absolute, outside; /* sums of |a_ij|: of all, of those in columns of other devices */
@@ -47,7 +48,7 @@ static row_sums read_row(dcsr_i_amg_level *level, uint64_t i, int64_t smoother)
     const bool usable = s.diagonal != 0 && isfinite(s.absolute);
     double divisor = fabs(s.diagonal);
     if (smoother == DCSR_I_AMG_L1) divisor = s.absolute;
-    if (smoother == DCSR_I_AMG_GAUSS_SEIDEL) divisor += DCSR_I_AMG_OUTSIDE * s.outside;
+    if (smoother == DCSR_I_AMG_GAUSS_SEIDEL) divisor += DCSR_I_AMG_OUTSIDE_WEIGHT * s.outside;
     ((double *)level->diagonal.data)[i] = s.diagonal;
     ((double *)level->scale.data)[i] = usable ? 1 / copysign(divisor, s.diagonal) : 0;
     return s;
@@ -78,11 +79,11 @@ dcsr_status dcsr_i_amg_read_diagonal(dcsr_i_amg_diagonal *found, dcsr_i_amg_hier
         }
         negative += s.diagonal < 0;
         if (s.outside > 0)
-            outside += (uint64_t)(SHARES * fmin(s.outside / (s.absolute - fabs(s.diagonal)), 1));
+            outside += (uint64_t)(UNITS * fmin(s.outside / (s.absolute - fabs(s.diagonal)), 1));
         if (s.absolute > gershgorin * fabs(s.diagonal)) gershgorin = s.absolute / fabs(s.diagonal);
     }
     if (wrong != UINT64_MAX) wrong = dcsr_i_amg_fault_of(A, wrong);
     *found = (dcsr_i_amg_diagonal){
-        .gershgorin = gershgorin, .positive = !negative, .outside = (double)outside / SHARES, .wrong = wrong};
+        .gershgorin = gershgorin, .positive = !negative, .outside = (double)outside / UNITS, .wrong = wrong};
     return DCSR_OK;
 }

@@ -246,10 +246,6 @@ typedef struct dcsr_i_amg_graph {
 
 /* What rows tell one by one (diagonal.c): the diagonal, sums of |a_ij|, and the first row that cannot be used, which is
  * an error at level 0. */
-/* Gauss-Seidel of parts, each of which takes x of the others as it was, divides by |a_ii| + half the sum of |a_ij| in
- * columns of others: then a sweep forward and one back converge for any A that is symmetric and positive definite,
- * however it is cut (Baker, Falgout, Kolev, Yang: Multigrid smoothers for ultraparallel computing, 2011). */
-#define DCSR_I_AMG_OUTSIDE 0.5
 typedef enum dcsr_i_amg_fault {
     DCSR_I_AMG_EMPTY,
     DCSR_I_AMG_NOT_FINITE,
@@ -258,10 +254,14 @@ typedef enum dcsr_i_amg_fault {
 typedef struct dcsr_i_amg_diagonal {
     double gershgorin; /* the largest sum |a_ij| / |a_ii| */
     bool positive;     /* no a_ii is negative */
-    /* For each row the share of |a_ij| beside the diagonal in columns of other devices, to 16 bits; their sum. */
+    /* The fraction of a row's |a_ij| beside the diagonal that is in columns of other devices, to 16 bits; the sum. */
     double outside;
     uint64_t wrong; /* row * 4 + what is wrong with it; UINT64_MAX: none is */
 } dcsr_i_amg_diagonal;
+/* Gauss-Seidel of parts, each of which takes x of the others as it was, divides by |a_ii| + half the sum of |a_ij|
+ * outside: then a sweep forward and one back converge for any A that is symmetric and positive definite, however it is
+ * cut (Baker, Falgout, Kolev, Yang: Multigrid smoothers for ultraparallel computing, 2011). */
+#define DCSR_I_AMG_OUTSIDE_WEIGHT 0.5
 /* One row: false if it cannot be used; diagonal and scale, for a smoother, are written even so. */
 bool dcsr_i_amg_read_row(dcsr_i_amg_level *level, uint64_t i, int64_t smoother);
 /* `wrong` of a row that cannot be used, and the error for it, in a call of that name. */
@@ -279,7 +279,12 @@ double dcsr_i_amg_largest(int steps, double *alpha, double *beta, double bound);
 /* strength.c */
 dcsr_status dcsr_i_amg_strength(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level,
                                 double theta);
-/* Of a divided level: its entries in columns of other devices (amg_engine.h). */
+/* Of a divided level: its strong entries in columns of other devices (amg_engine.h); |a_ij| is above the threshold
+ * times |a_ii|. */
+static inline double dcsr_i_amg_outside_threshold(const dcsr_i_amg_level *level)
+{
+    return level->block == 1 ? level->theta : 0; /* all, where nodes have several rows */
+}
 dcsr_status dcsr_i_amg_list_outside(dcsr_coo *list, dcsr_i_amg_hierarchy *h, const dcsr_i_amg_level *level);
 /* The strong neighbours of one node, from its rows alone; returns how many. `sum` is of as many zeros as there
  * are nodes, or NULL if these are single rows. */

@@ -192,14 +192,13 @@ dcsr_status dcsr_i_amg_strength(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarchy *h
 
 /* ---- Across borders ---- */
 
-/* How many entries of row i are outside and strong, which all are where nodes have several rows; they are listed from
- * place `at` on, unless list is NULL. */
+/* How many entries of row i are outside and strong; they are listed from place `at` on, unless list is NULL. */
 static uint64_t look_outside(dcsr_coo *list, const dcsr_i_amg_level *level, uint64_t i, uint64_t at)
 {
     const dcsr_i_amg_rows *A = &level->A.rows;
     const dcsr_i_amg_span row = dcsr_i_amg_span_of(A, i);
     const double D = ((const double *)level->diagonal.data)[i],
-                 least = level->block == 1 ? level->theta * fabs(D) : 0;
+                 least = dcsr_i_amg_outside_threshold(level) * fabs(D);
     uint64_t count = 0;
     for (uint64_t e = 0; e < row.count && D != 0; e++) {
         if (row.columns[e] - A->first < A->rows || !(fabs(row.values[e]) > least)) continue;

@@ -36,7 +36,8 @@ typedef struct dcsr_i_cuda_part_search {
     dcsr_i_cuda_part_found *found;
 } dcsr_i_cuda_part_search;
 
-/* multi_traverse.cu: gives a level to what is fresh, here or on the other ones of so many devices, and not visited. */
+/* multi_traverse.cu: gives `level` to the vertices that are fresh, on this device or on any other, and were not visited
+ * before. devices: how many there are; 0: this one alone is looked at. */
 void dcsr_i_cuda_part_collect(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_part_search *search,
                               uint64_t devices, int32_t level);
 

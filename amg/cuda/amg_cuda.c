@@ -348,14 +348,14 @@ static dcsr_status read_diagonal(dcsr_i_amg_diagonal *found, dcsr_i_amg_hierarch
     if (!status) {
         const dcsr_i_amg_cuda_scaling how = {
             .l1 = h->options.smoother == DCSR_I_AMG_L1,
-            .outside = h->options.smoother == DCSR_I_AMG_GAUSS_SEIDEL ? DCSR_I_AMG_OUTSIDE : 0};
+            .outside_weight = h->options.smoother == DCSR_I_AMG_GAUSS_SEIDEL ? DCSR_I_AMG_OUTSIDE_WEIGHT : 0};
         dcsr_i_cuda_fill(h->stream, where, 0, sizeof *where);
         dcsr_i_cuda_fill(h->stream, &where->wrong, 0xff, sizeof where->wrong);
         dcsr_i_amg_cuda_read_diagonal(h->stream, &A, how, level->diagonal.data, level->scale.data, where);
         const dcsr_i_amg_cuda_found *here = dcsr_i_amg_cuda_read(h, where, sizeof *here);
         if (here) {
             *found = (dcsr_i_amg_diagonal){.positive = !here->negative,
-                                           .outside = (double)here->outside / DCSR_AMG_CUDA_SHARES,
+                                           .outside = (double)here->outside / DCSR_AMG_CUDA_UNITS,
                                            .wrong = here->wrong};
             memcpy(&found->gershgorin, &here->gershgorin, sizeof found->gershgorin);
         }

@@ -77,31 +77,18 @@ DCSR_CUDA_INLINE const float *values_of(const matrix &A, float)
     return A.narrow;
 }
 
-/* (A x)_i of the thread's column, to all lanes; 0 beyond the last row. All threads of the warp must call. */
-template <class T>
+/* (A x)_i of the thread's column, to all lanes; 0 beyond the last row. All threads of the warp must call. OWN: of a
+ * part of a matrix, by its own columns alone, which x has. */
+template <class T, bool OWN = false>
 DCSR_CUDA_INLINE T times(const matrix &A, uint64_t i, const T *x, team t, const place &here)
 {
     T sum = 0;
     if (i < A.rows) {
         const T *values = values_of(A, T());
         const uint64_t end = A.end[i];
-        for (uint64_t e = A.begin[i] + here.lane; e < end; e += t.lanes)
-            sum += values[e] * x[(uint64_t)A.columns[e] * t.width + here.column];
-    }
-    return fold(sum, t);
-}
-
-/* The same of the columns that are the part's own. */
-template <class T>
-DCSR_CUDA_INLINE T times_own(const matrix &A, uint64_t i, const T *x, team t, const place &here)
-{
-    T sum = 0;
-    if (i < A.rows) {
-        const T *values = values_of(A, T());
-        const uint64_t end = A.end[i];
         for (uint64_t e = A.begin[i] + here.lane; e < end; e += t.lanes) {
-            const uint32_t own = A.columns[e] - A.first;
-            if (own < A.rows) sum += values[e] * x[(uint64_t)own * t.width + here.column];
+            const uint32_t column = OWN ? A.columns[e] - A.first : A.columns[e];
+            if (!OWN || column < A.rows) sum += values[e] * x[(uint64_t)column * t.width + here.column];
         }
     }
     return fold(sum, t);
@@ -258,7 +245,7 @@ static __global__ void gauss_seidel(dcsr_i_amg_cuda_sweep s, team t, uint64_t fi
         for (uint64_t k = s.begin[colour] + dcsr_i_cuda_first_block() * here.teams; k < end; k += step) {
             const uint64_t i = k + here.team < end ? s.by_colour[k + here.team] : s.A.rows;
             const uint64_t at = i * t.width + here.column;
-            const T product = times_own<T>(s.A, i, x, t, here);
+            const T product = times<T, true>(s.A, i, x, t, here);
             if (here.lane == 0 && i < s.A.rows) x[at] += (T)s.scale[i] * (b[at] - product);
         }
         __syncthreads();
@@ -513,10 +500,10 @@ static __global__ void read_diagonal(dcsr_i_amg_cuda_rows A, dcsr_i_amg_cuda_sca
             atomicMin((word *)&found->wrong, (word)(i * 4 + why));
             continue;
         }
-        scale[i] = 1 / copysign(how.l1 ? absolute : fabs(sum) + how.outside * outside, sum);
+        scale[i] = 1 / copysign(how.l1 ? absolute : fabs(sum) + how.outside_weight * outside, sum);
         negative += sum < 0;
         if (outside > 0)
-            beyond += (uint64_t)(DCSR_AMG_CUDA_SHARES * fmin(outside / (absolute - fabs(sum)), 1.0));
+            beyond += (uint64_t)(DCSR_AMG_CUDA_UNITS * fmin(outside / (absolute - fabs(sum)), 1.0));
         uint64_t bound = bits_of(absolute / fabs(sum));
         if (bound > gershgorin) gershgorin = bound;
     }

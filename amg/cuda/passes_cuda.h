@@ -18,7 +18,7 @@ enum {
     DCSR_AMG_CUDA_NUMBERS = 2048,
     DCSR_AMG_CUDA_WIDTH = 8, /* the most columns */
     DCSR_AMG_CUDA_SUMS = 2,  /* of a pass, for each column */
-    DCSR_AMG_CUDA_SHARES = 1 << 16
+    DCSR_AMG_CUDA_UNITS = 1 << 16
 };
 
 typedef struct dcsr_i_amg_cuda_form {
@@ -120,16 +120,17 @@ void dcsr_i_amg_cuda_lanczos_start(dcsr_i_cuda_stream *stream, uint64_t first, u
 void dcsr_i_amg_cuda_lanczos_step(dcsr_i_cuda_stream *stream, uint64_t n, const double *d, double alpha,
                                   double beta, const double *v, double *w, double *r);
 
-/* Of all rows, with bits of doubles that are not negative in place of these, and shares outside in parts of
- * DCSR_AMG_CUDA_SHARES; else as dcsr_i_amg_diagonal has it. */
+/* Of all rows, with bits of doubles that are not negative in place of these, and `outside` in
+ * units of 1 / DCSR_AMG_CUDA_UNITS; else as dcsr_i_amg_diagonal has it. */
 typedef struct dcsr_i_amg_cuda_found {
     uint64_t gershgorin, negative, outside, wrong;
 } dcsr_i_amg_cuda_found;
-/* diagonal = D; scale = 1 / a_ii, or as `how` says, with that sign: 1 / sum |a_ij|, or 1 / (|a_ii| + outside times that
- * sum over columns of other devices); 0 where that cannot be. *found is zero before, its `wrong` UINT64_MAX. */
+/* diagonal = D; scale = 1 / a_ii, or as `how` says, with that sign: 1 / sum |a_ij|, or 1 / (|a_ii| +
+ * outside_weight times that sum over columns of other devices); 0 where that cannot be. *found is zero before, its
+ * `wrong` UINT64_MAX. */
 typedef struct dcsr_i_amg_cuda_scaling {
     bool l1;
-    double outside;
+    double outside_weight;
 } dcsr_i_amg_cuda_scaling;
 void dcsr_i_amg_cuda_read_diagonal(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_rows *A,
                                    dcsr_i_amg_cuda_scaling how, double *diagonal, double *scale,

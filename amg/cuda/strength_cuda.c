@@ -106,14 +106,14 @@ dcsr_status dcsr_i_amg_cuda_strength(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarc
 static dcsr_status take_outside(dcsr_coo *list, dcsr_i_amg_hierarchy *h, const dcsr_i_amg_level *level,
                                 const dcsr_i_amg_cuda_rows *A, const uint64_t *begin, uint64_t count)
 {
-    const double theta = level->block == 1 ? level->theta : 0;
     dcsr_i_amg_cuda_outside to = {.begin = begin};
     DCSR_I_AMG_TRY(dcsr_coo_allocate(list, h->context, DCSR_FP64, A->rows, level->A.rows.cols, count));
     to.rows = dcsr_i_amg_cuda_take(h, count, sizeof *to.rows);
     to.columns = to.rows ? dcsr_i_amg_cuda_take(h, count, sizeof *to.columns) : NULL;
     to.ratios = to.columns ? dcsr_i_amg_cuda_take(h, count, sizeof *to.ratios) : NULL;
     if (to.ratios) {
-        dcsr_i_amg_cuda_fill_outside(h->stream, A, level->diagonal.data, theta, &to);
+        dcsr_i_amg_cuda_fill_outside(h->stream, A, level->diagonal.data, dcsr_i_amg_outside_threshold(level),
+                                     &to);
         dcsr_i_cuda_copy(h->stream, list->row_indices, to.rows, count * sizeof *to.rows);
         dcsr_i_cuda_copy(h->stream, list->col_indices, to.columns, count * sizeof *to.columns);
         dcsr_i_cuda_copy(h->stream, list->values, to.ratios, count * sizeof *to.ratios);
@@ -134,7 +134,7 @@ dcsr_status dcsr_i_amg_cuda_list_outside(dcsr_coo *list, dcsr_i_amg_hierarchy *h
     dcsr_status status = begin ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (!status) {
         dcsr_i_amg_cuda_count_outside(h->stream, &A, level->diagonal.data,
-                                      level->block == 1 ? level->theta : 0, counts);
+                                      dcsr_i_amg_outside_threshold(level), counts);
         status = dcsr_i_cuda_scan_u32(h->stream, counts, begin, A.rows);
     }
     const uint64_t *total = status ? NULL : dcsr_i_amg_cuda_read(h, begin + A.rows, sizeof *total);

@@ -39,8 +39,9 @@ typedef struct dcsr_multi dcsr_multi;
 typedef struct dcsr_multi_options {
     int threads;           /* on the cpu: of all devices together; 0: as dcsr_context_options.threads */
     uint64_t memory_limit; /* bytes that all objects may take on each device; 0: no limit but the machine's */
-    /* Borders between the parts of matrices are at multiples of so many rows, for matrices some rows of which belong
-     * together (the option `block` of multigrid); 0: 1. */
+    /* Matrices are cut at multiples of this many rows. Set it where rows come in groups that one device must have
+     * whole, such as the unknowns of a mesh point (multigrid's option `block`). 0: 1. Parts of
+     * dcsr_multi_matrix_from_parts() are the caller's. */
     uint64_t grain;
 } dcsr_multi_options;
 
@@ -460,9 +461,9 @@ DCSR_API void dcsr_multi_amg_destroy(dcsr_multi_amg *amg);
  *
  *      one_device   a level of that many rows or fewer is brought to the first device, which has a dcsr_amg for it and
  *                   all below
- *      outside      and so is one of which a larger share is outside (dcsr_multi_amg_info): 0 to 1, by default 0.25.
- *                   Aggregates do not cross borders, so there they would be poor, and iterations many. 1: none is, for
- *                   a matrix that one device has no memory for
+ *      outside      so is a level of which a larger fraction is outside (dcsr_multi_amg_info): 0 to 1, by default
+ *                   0.25. Aggregates do not cross borders; there they would be poor, and iterations many. 1: no level
+ *                   is, for a matrix that one device has no memory for
  *
  * Options of the solve change nothing: those of dcsr_multi_cg() count. Errors: as dcsr_amg_set(). */
 DCSR_API dcsr_status dcsr_multi_amg_set(dcsr_multi_amg *amg, const char *name, const char *value);
@@ -476,9 +477,9 @@ typedef struct dcsr_multi_amg_info {
     double operator_complexity; /* entries of all levels over those of A */
     double grid_complexity;     /* rows of all levels over those of A */
     bool symmetric;             /* A is, as far as random vectors tell, and its diagonal is positive */
-    /* What of |a_ij| beside the diagonal is in columns of other devices, as a share, row by row: where neighbours have
-     * numbers far apart much is; number rows so that they are near (reverse Cuthill-McKee). 0, if one_device has all
-     * levels on one device. */
+    /* The fraction of a row's |a_ij| beside the diagonal that is in columns of other devices: the mean over all rows.
+     * If it is large, number the rows so that neighbours are near (reverse Cuthill-McKee). 0 if A has no more than
+     * `one_device` rows. */
     double outside;
     double setup_seconds;
 } dcsr_multi_amg_info;
@@ -495,7 +496,7 @@ typedef struct dcsr_multi_amg_info {
  *
  * Cost on each device: as dcsr_amg_setup() for its part, and what a dcsr_multi_mxm() takes to fetch rows of P. Memory
  * on each: as there, P again while a level is made, and on the first the levels that it has alone; with precision=fp32
- * its part of every divided A again, at 8 bytes an entry. */
+ * its part of every divided A again, at 8 bytes an entry, with Gauss-Seidel 12. */
 DCSR_API dcsr_status dcsr_multi_amg_setup(dcsr_multi_amg *amg, dcsr_multi_view *A, dcsr_multi_amg_info *info);
 
 /* Makes the levels for A again, where it is a later version of the matrix that they were made for; both views must be
