@@ -12,18 +12,7 @@ TestSuite(multi_algorithms, .init = set_devices);
 
 typedef enum shape { NO_EDGE, LOOPS, TWO, PATH, STAR, TO_CENTRE, APART, SPARSE, DENSE, GRID, SHAPES } shape;
 
-/* The same matrix on one device and on several. */
-typedef struct pair {
-    dcsr_context *context;
-    dcsr_matrix *matrix;
-    dcsr_view *view;
-    dcsr_multi *devices;
-    dcsr_multi_matrix *parts;
-    dcsr_multi_view *multi;
-    uint64_t n;
-} pair;
-
-static void edge(const pair *p, uint64_t u, uint64_t v, double value)
+static void edge(const test_both *p, uint64_t u, uint64_t v, double value)
 {
     TEST_OK(dcsr_matrix_insert(p->matrix, 1, &u, &v, &value, NULL));
 }
@@ -33,14 +22,15 @@ static double weight(test_random *random)
     return (double)(1 + test_random_below(random, 20)) / 4;
 }
 
-static void both_ways(const pair *p, test_random *random, uint64_t u, uint64_t v)
+static void both_ways(const test_both *p, test_random *random, uint64_t u, uint64_t v)
 {
     const double value = weight(random);
     edge(p, u, v, value);
     edge(p, v, u, value);
 }
 
-static void random_edges(const pair *p, test_random *random, uint64_t count, uint64_t below, bool symmetric)
+static void random_edges(const test_both *p, test_random *random, uint64_t count, uint64_t below,
+                         bool symmetric)
 {
     for (uint64_t i = 0; i < count; i++) {
         const uint64_t u = test_random_below(random, below), v = test_random_below(random, below);
@@ -51,7 +41,7 @@ static void random_edges(const pair *p, test_random *random, uint64_t count, uin
     }
 }
 
-static void insert_shape(const pair *p, test_random *random, shape which, bool symmetric)
+static void insert_shape(const test_both *p, test_random *random, shape which, bool symmetric)
 {
     const uint64_t n = p->n;
     switch (which) {
@@ -92,58 +82,39 @@ static void insert_shape(const pair *p, test_random *random, shape which, bool s
     }
 }
 
-static void share(pair *p, uint64_t devices)
+static test_both unshared(dcsr_type type, uint64_t rows, uint64_t cols)
 {
-    TEST_OK(dcsr_matrix_wait(p->matrix));
-    p->view = test_view(p->matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
-    p->devices = test_devices((int)devices, 2);
-    TEST_OK(dcsr_multi_matrix_from_view(&p->parts, p->devices, p->view, NULL));
-    TEST_OK(dcsr_multi_view_create(&p->multi, p->parts, DCSR_LAYOUT_SEGMENTS, 0));
-}
-
-static pair empty_pair(dcsr_type type, uint64_t rows, uint64_t cols)
-{
-    pair p = {.context = test_context(2), .n = rows};
+    test_both p = {.context = test_context(2), .n = rows};
     p.matrix = test_matrix(p.context, type, rows, cols, DCSR_POLICY_LAST);
     return p;
 }
 
-static pair open_pair(test_random *random, shape which, bool symmetric, uint64_t devices)
+static test_both open_both(test_random *random, shape which, bool symmetric, uint64_t devices)
 {
     const uint64_t n = which == TWO ? 2 : 4 + test_random_below(random, 60);
-    pair p = empty_pair(DCSR_FP64, n, n);
+    test_both p = unshared(DCSR_FP64, n, n);
     insert_shape(&p, random, which, symmetric);
-    share(&p, devices);
+    test_share_both(&p, (int)devices);
     return p;
 }
 
-static void close_pair(pair *p)
-{
-    dcsr_multi_view_destroy(p->multi);
-    dcsr_multi_matrix_destroy(p->parts);
-    dcsr_multi_destroy(p->devices);
-    dcsr_view_destroy(p->view);
-    dcsr_matrix_destroy(p->matrix);
-    test_close(p->context);
-}
-
 /* Calls it for graphs of all shapes on all numbers of devices, directed ones and others in turns. */
-static void for_all_graphs(void (*compare)(pair *p, test_random *random, bool symmetric))
+static void for_all_graphs(void (*compare)(test_both *p, test_random *random, bool symmetric))
 {
     test_random random = {21};
     for (int which = 0; which < SHAPES; which++) {
         for (uint64_t devices = 1; devices <= MOST_DEVICES; devices++) {
             const bool symmetric = which == GRID || (devices + (uint64_t)which) % 2;
-            pair p = open_pair(&random, (shape)which, symmetric, devices);
+            test_both p = open_both(&random, (shape)which, symmetric, devices);
             compare(&p, &random, symmetric || which == TWO || which == LOOPS || which == NO_EDGE);
-            close_pair(&p);
+            test_close_both(&p);
         }
     }
 }
 
 /* ---- Breadth-first search ---- */
 
-static void compare_bfs(pair *p, test_random *random, bool symmetric)
+static void compare_bfs(test_both *p, test_random *random, bool symmetric)
 {
     int32_t *one = test_allocate(p->n, sizeof *one), *many = test_allocate(p->n, sizeof *many);
     (void)symmetric;
@@ -169,7 +140,7 @@ Test(multi_algorithms, bfs_has_the_levels_of_one_device)
 Test(multi_algorithms, bfs_out_of_memory_leaves_levels_as_they_were)
 {
     test_random random = {4};
-    pair p = open_pair(&random, GRID, true, 3);
+    test_both p = open_both(&random, GRID, true, 3);
     int32_t *level = test_allocate(p.n, sizeof *level);
     for (uint64_t v = 0; v < p.n; v++) level[v] = 77;
     dcsr_bfs_result result = {.reached = 99};
@@ -185,12 +156,12 @@ Test(multi_algorithms, bfs_out_of_memory_leaves_levels_as_they_were)
     }
     cr_assert_eq(level[1], 0);
     free(level);
-    close_pair(&p);
+    test_close_both(&p);
 }
 
 /* ---- PageRank ---- */
 
-static void compare_pagerank(pair *p, test_random *random, bool symmetric)
+static void compare_pagerank(test_both *p, test_random *random, bool symmetric)
 {
     double *one = test_allocate(p->n, sizeof *one), *many = test_allocate(p->n, sizeof *many),
            *personal = test_allocate(p->n, sizeof *personal);
@@ -225,19 +196,19 @@ Test(multi_algorithms, pagerank_has_the_ranks_of_one_device)
 Test(multi_algorithms, pagerank_stops_after_as_many_iterations_as_it_may)
 {
     test_random random = {8};
-    pair p = open_pair(&random, PATH, false, 2);
+    test_both p = open_both(&random, PATH, false, 2);
     double *rank = test_allocate(p.n, sizeof *rank);
     dcsr_pagerank_result result;
     TEST_OK(dcsr_multi_pagerank(rank, &result, p.multi,
                                 &(dcsr_pagerank_options){.tolerance = 1e-12, .max_iterations = 2}));
     cr_assert(result.iterations == 2 && !result.converged && result.change > 1e-12);
     free(rank);
-    close_pair(&p);
+    test_close_both(&p);
 }
 
 /* ---- Components ---- */
 
-static void compare_components(pair *p, test_random *random, bool symmetric)
+static void compare_components(test_both *p, test_random *random, bool symmetric)
 {
     uint32_t *one = test_allocate(p->n, sizeof *one), *many = test_allocate(p->n, sizeof *many);
     (void)random;
@@ -263,9 +234,9 @@ Test(multi_algorithms, components_are_those_of_one_device)
 /* ---- Conjugate gradients ---- */
 
 /* Weights of the graph as conductances: row sums on the diagonal, and something more. */
-static pair laplacian(test_random *random, uint64_t n, uint64_t devices)
+static test_both laplacian(test_random *random, uint64_t n, uint64_t devices)
 {
-    pair p = empty_pair(DCSR_FP64, n, n);
+    test_both p = unshared(DCSR_FP64, n, n);
     double *diagonal = test_allocate(n, sizeof *diagonal);
     for (uint64_t v = 0; v < n; v++) diagonal[v] = 0.1 + weight(random);
     for (uint64_t i = 0; i < 2 * n; i++) {
@@ -281,7 +252,7 @@ static pair laplacian(test_random *random, uint64_t n, uint64_t devices)
     }
     for (uint64_t v = 0; v < n; v++) edge(&p, v, v, diagonal[v]);
     free(diagonal);
-    share(&p, devices);
+    test_share_both(&p, (int)devices);
     return p;
 }
 
@@ -290,7 +261,7 @@ Test(multi_algorithms, cg_finds_the_solution)
     test_random random = {6};
     for (uint64_t devices = 1; devices <= MOST_DEVICES; devices++) {
         const uint64_t n = (uint64_t[]){1, 2, 3, 50, 70}[devices - 1];
-        pair p = laplacian(&random, n, devices);
+        test_both p = laplacian(&random, n, devices);
         double *x = test_allocate(n, sizeof *x), *b = test_allocate(n, sizeof *b),
                *solution = test_allocate(n, sizeof *x);
         for (uint64_t v = 0; v < n; v++) solution[v] = weight(&random) - 2;
@@ -309,14 +280,14 @@ Test(multi_algorithms, cg_finds_the_solution)
             cr_assert(result.converged && result.iterations == 0);
         }
         free(x), free(b), free(solution);
-        close_pair(&p);
+        test_close_both(&p);
     }
 }
 
 Test(multi_algorithms, cg_tells_why_it_stopped)
 {
     test_random random = {16};
-    pair p = laplacian(&random, 60, 3), q = empty_pair(DCSR_FP64, 2, 2);
+    test_both p = laplacian(&random, 60, 3), q = unshared(DCSR_FP64, 2, 2);
     double x[60] = {0}, b[60] = {0};
     dcsr_multi_cg_result result;
     x[3] = 4;
@@ -328,20 +299,20 @@ Test(multi_algorithms, cg_tells_why_it_stopped)
     cr_assert(!result.converged && result.iterations == 2 && result.residual > 1e-14);
     edge(&q, 0, 0, 1);
     edge(&q, 1, 1, -1);
-    share(&q, 2);
+    test_share_both(&q, 2);
     b[0] = 0, b[1] = 1, x[0] = x[1] = 0;
     TEST_OK(dcsr_multi_cg(x, &result, q.multi, b, NULL));
     cr_assert(result.indefinite && !result.converged && result.iterations == 0);
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "2 of 2 entries are there, the least is -1",
                  dcsr_multi_cg(x, &result, q.multi, b, &(dcsr_multi_cg_options){.jacobi = true}));
-    close_pair(&p);
-    close_pair(&q);
+    test_close_both(&p);
+    test_close_both(&q);
 }
 
 Test(multi_algorithms, cg_out_of_memory_leaves_x_as_it_was)
 {
     test_random random = {5};
-    pair p = laplacian(&random, 12, 2);
+    test_both p = laplacian(&random, 12, 2);
     double x[12] = {0}, b[12];
     for (int i = 0; i < 12; i++) b[i] = i;
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
@@ -354,13 +325,13 @@ Test(multi_algorithms, cg_out_of_memory_leaves_x_as_it_was)
         dcsr_i_fail_allocations_after(-1);
         cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
     }
-    close_pair(&p);
+    test_close_both(&p);
 }
 
 Test(multi_algorithms, components_out_of_memory_leave_names_as_they_were)
 {
     test_random random = {6};
-    pair p = open_pair(&random, SPARSE, true, 3);
+    test_both p = open_both(&random, SPARSE, true, 3);
     uint32_t *component = test_allocate(p.n, sizeof *component);
     for (int symmetric = 0; symmetric < 2; symmetric++) {
         dcsr_components_result result = {.components = 99};
@@ -379,7 +350,7 @@ Test(multi_algorithms, components_out_of_memory_leave_names_as_they_were)
         cr_assert_eq(component[0], 0);
     }
     free(component);
-    close_pair(&p);
+    test_close_both(&p);
 }
 
 #if TEST_EMULATOR
@@ -391,7 +362,7 @@ static void lose(long operations)
     /* Nobody waits for the streams of a device that is lost, so what another copies of it may be freed meanwhile. */
     if (TEST_THREAD_SANITIZER) cr_skip_test("devices are not lost under ThreadSanitizer");
     test_random random = {9};
-    pair p = open_pair(&random, DENSE, true, 3);
+    test_both p = open_both(&random, DENSE, true, 3);
     uint32_t *component = test_allocate(p.n, sizeof *component);
     double *distance = test_allocate(p.n, sizeof *distance);
     dcsr_status status = DCSR_OK;
@@ -408,7 +379,7 @@ static void lose(long operations)
               dcsr_status_name(status), dcsr_thread_error());
     if (status == DCSR_ERROR_DEVICE) cr_assert(test_says("device 1 (cuda:1)"), "%s", dcsr_thread_error());
     free(component), free(distance);
-    close_pair(&p);
+    test_close_both(&p);
 }
 
 #define LOST(n)                                     \
@@ -435,11 +406,11 @@ LOST(400)
 
 Test(multi_algorithms, bad_arguments_are_refused)
 {
-    pair wide = empty_pair(DCSR_FP64, 2, 3), p = empty_pair(DCSR_INT32, 3, 3);
+    test_both wide = unshared(DCSR_FP64, 2, 3), p = unshared(DCSR_INT32, 3, 3);
     int32_t level[3];
     double rank[3] = {0}, weights[3] = {1, -1, 1};
-    share(&wide, 2);
-    share(&p, 2);
+    test_share_both(&wide, 2);
+    test_share_both(&p, 2);
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "level is NULL", dcsr_multi_bfs(NULL, NULL, p.multi, 0));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "A is NULL", dcsr_multi_bfs(level, NULL, NULL, 0));
     TEST_REFUSED(DCSR_ERROR_DIMENSION_MISMATCH, "2 x 3", dcsr_multi_bfs(level, NULL, wide.multi, 0));
@@ -463,6 +434,6 @@ Test(multi_algorithms, bad_arguments_are_refused)
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "b is NULL", dcsr_multi_cg(rank, NULL, p.multi, NULL, NULL));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "tolerance",
                  dcsr_multi_cg(rank, NULL, p.multi, weights, &(dcsr_multi_cg_options){.tolerance = -1}));
-    close_pair(&wide);
-    close_pair(&p);
+    test_close_both(&wide);
+    test_close_both(&p);
 }

@@ -74,21 +74,6 @@ Test(multi_amg, levels_add_up)
     close_world(&w);
 }
 
-/* Two runs, and on the cpu any number of threads, have the same bits. */
-Test(multi_amg, results_are_the_same_bit_for_bit)
-{
-    double *first = NULL;
-    for (int run = 0; run < 3; run++) {
-        world w = open_world("poisson2d5:32", 2, run == 1 ? 4 : 2);
-        set_up_and_solve(&w);
-        if (!first)
-            first = test_allocate(w.csr.rows, sizeof *first), memcpy(first, w.x, w.csr.rows * sizeof *w.x);
-        cr_assert(!memcmp(first, w.x, w.csr.rows * sizeof *w.x), "run %d", run);
-        close_world(&w);
-    }
-    free(first);
-}
-
 /* ---- Matrices that are not grids ---- */
 
 /* A path of n vertices, as a Laplacian with `shift` added to the diagonal; every `cut`th edge is missing. */

@@ -1,6 +1,5 @@
 /* test_multi_amg_ways.c: the options of multigrid on several devices: each beside one device with the same; what
  * conjugate gradients want of a cycle; Gauss-Seidel of parts that hang together; the limits of fp32. */
-#include "dcsr/base/alloc.h"
 #include "tests/multi/multi_amg_world.h"
 #include "tests/support/elasticity.h"
 
@@ -200,19 +199,25 @@ Test(multi_amg_ways, updates_follow_nodes)
 /* ---- Bits ---- */
 
 /* Two runs, and on the cpu any number of threads, have the same bits. */
-Test(multi_amg_ways, results_are_the_same_bit_for_bit)
+static void expect_the_same_bits(const char *options)
 {
     double *first = NULL;
     for (int run = 0; run < 3; run++) {
         world w = open_world("poisson2d5:32", 2, run == 1 ? 4 : 2);
-        set_options(w.amg, NULL, "cycle=K smoother=gauss-seidel precision=fp32");
+        set_options(w.amg, NULL, options);
         set_up_and_solve(&w);
         if (!first)
             first = test_allocate(w.csr.rows, sizeof *first), memcpy(first, w.x, w.csr.rows * sizeof *w.x);
-        cr_assert(!memcmp(first, w.x, w.csr.rows * sizeof *w.x), "run %d", run);
+        cr_assert(!memcmp(first, w.x, w.csr.rows * sizeof *w.x), "%s, run %d", options, run);
         close_world(&w);
     }
     free(first);
+}
+
+Test(multi_amg_ways, results_are_the_same_bit_for_bit)
+{
+    expect_the_same_bits("cycle=W");
+    expect_the_same_bits("cycle=K smoother=gauss-seidel precision=fp32");
 }
 
 /* ---- The cycle ---- */
@@ -351,44 +356,3 @@ Test(multi_amg_ways, rows_beyond_fp32_are_named)
         close_world(&w);
     }
 }
-
-Test(multi_amg_ways, a_setup_survives_failing_allocations)
-{
-    world w = open_with(16, 2, "cycle=K smoother=gauss-seidel precision=fp32");
-    set_up_and_solve(&w);
-    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
-    for (long n = 0; status; n += test_device_of_auto() == DCSR_DEVICE_CUDA ? 61 : 3) {
-        dcsr_i_fail_allocations_after(n);
-        status = dcsr_multi_amg_setup(w.amg, w.A, NULL);
-        dcsr_i_fail_allocations_after(-1);
-        cr_assert(!status || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
-    }
-    solve(&w);
-    close_world(&w);
-}
-
-#if TEST_EMULATOR
-/* A device that is lost while visits wait for sums of all, or sweep. */
-static void lose_device(long after)
-{
-    NEEDS_EMULATOR();
-    world w = open_with(28, 3, "cycle=K smoother=gauss-seidel precision=fp32");
-    dcsr_multi_cg_result result;
-    TEST_OK(dcsr_multi_amg_setup(w.amg, w.A, NULL));
-    simt_fail_device_after(2, after);
-    memset(w.x, 0, w.csr.rows * sizeof *w.x);
-    const dcsr_status status = dcsr_multi_cg(w.x, &result, w.A, w.b, &(dcsr_multi_cg_options){.amg = w.amg});
-    cr_assert_eq(status, DCSR_ERROR_DEVICE, "%s", dcsr_thread_error());
-    cr_assert(test_says("cuda:"), "%s", dcsr_thread_error());
-    close_world(&w);
-}
-
-#define LOSES(operations)                                               \
-    Test(multi_amg_ways, a_device_lost_after_##operations##_operations) \
-    {                                                                   \
-        if (!TEST_THREAD_SANITIZER) lose_device(operations);            \
-    }
-LOSES(20)
-LOSES(150)
-LOSES(400)
-#endif

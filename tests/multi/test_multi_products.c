@@ -13,26 +13,16 @@
 
 TestSuite(multi_products, .init = set_devices);
 
-/* The same matrix and vectors on one device and on several. */
-typedef struct pair {
-    dcsr_context *context;
-    dcsr_matrix *matrix;
-    dcsr_view *view;
-    dcsr_multi *devices;
-    dcsr_multi_matrix *parts;
-    dcsr_multi_view *multi;
-    uint64_t rows, cols;
-} pair;
-
+/* The same vector on one device and on several. */
 typedef struct vectors {
     dcsr_vector *one;
     dcsr_multi_vector *many;
     uint64_t size;
 } vectors;
 
-static pair open_pair(test_random *random, uint64_t devices, uint64_t rows, uint64_t cols, size_t n)
+static test_both open_both(test_random *random, uint64_t devices, uint64_t rows, uint64_t cols, size_t n)
 {
-    pair p = {.context = test_context(2), .rows = rows, .cols = cols};
+    test_both p = {.context = test_context(2), .n = rows, .cols = cols};
     p.matrix = test_matrix(p.context, DCSR_INT64, rows, cols, DCSR_POLICY_LAST);
     uint64_t *row = test_allocate(n, sizeof *row), *col = test_allocate(n, sizeof *col);
     int64_t *value = test_allocate(n, sizeof *value);
@@ -43,23 +33,9 @@ static pair open_pair(test_random *random, uint64_t devices, uint64_t rows, uint
         value[i] = (int64_t)test_random_below(random, 19) - 9;
     }
     TEST_OK(dcsr_matrix_insert(p.matrix, n, row, col, value, NULL));
-    TEST_OK(dcsr_matrix_wait(p.matrix));
+    test_share_both(&p, (int)devices);
     free(row), free(col), free(value);
-    p.view = test_view(p.matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
-    p.devices = test_devices((int)devices, 2);
-    TEST_OK(dcsr_multi_matrix_from_view(&p.parts, p.devices, p.view, NULL));
-    TEST_OK(dcsr_multi_view_create(&p.multi, p.parts, DCSR_LAYOUT_SEGMENTS, 0));
     return p;
-}
-
-static void close_pair(pair *p)
-{
-    dcsr_multi_view_destroy(p->multi);
-    dcsr_multi_matrix_destroy(p->parts);
-    dcsr_multi_destroy(p->devices);
-    dcsr_view_destroy(p->view);
-    dcsr_matrix_destroy(p->matrix);
-    test_close(p->context);
 }
 
 /* On the devices, or where the library thinks best. */
@@ -84,9 +60,9 @@ static void move_to_devices(test_random *random, vectors *v, uint64_t parts)
 }
 
 /* Elements at random: all of them, every one by itself or at once; some; few. */
-static vectors random_vectors(test_random *random, const pair *p, bool by_columns)
+static vectors random_vectors(test_random *random, const test_both *p, bool by_columns)
 {
-    vectors v = {.size = by_columns ? p->cols : p->rows};
+    vectors v = {.size = by_columns ? p->cols : p->n};
     TEST_OK(dcsr_vector_create(&v.one, p->context, DCSR_INT64, v.size));
     TEST_OK(dcsr_multi_vector_create(&v.many, p->multi, DCSR_INT64, by_columns));
     const uint64_t once_in = (uint64_t[]){1, 2, 40}[test_random_below(random, 3)];
@@ -147,7 +123,7 @@ static dcsr_desc random_desc(test_random *random)
 }
 
 /* One product in both worlds; `kind` counts the four of them. */
-static dcsr_status multiply(pair *p, vectors *w, const vectors *mask, const dcsr_binary_op *accum,
+static dcsr_status multiply(test_both *p, vectors *w, const vectors *mask, const dcsr_binary_op *accum,
                             const dcsr_semiring *semiring, const vectors *u, dcsr_desc desc, int kind)
 {
     dcsr_multi_report report;
@@ -167,12 +143,12 @@ static dcsr_status multiply(pair *p, vectors *w, const vectors *mask, const dcsr
     return status;
 }
 
-static pair random_pair(test_random *random)
+static test_both random_both(test_random *random)
 {
     const uint64_t devices = 1 + test_random_below(random, MOST_DEVICES),
                    rows = 1 + test_random_below(random, 150),
                    cols = test_random_once_in(random, 2) ? rows : 1 + test_random_below(random, 150);
-    return open_pair(random, devices, rows, cols, test_random_below(random, 900));
+    return open_both(random, devices, rows, cols, test_random_below(random, 900));
 }
 
 Test(multi_products, are_those_of_one_device)
@@ -181,7 +157,7 @@ Test(multi_products, are_those_of_one_device)
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.rounds; seed++) {
         test_seed_begins(seed);
         test_random random = {seed};
-        pair p = random_pair(&random);
+        test_both p = random_both(&random);
         for (int kind = 0; kind < 4; kind++) {
             const bool across = kind == 1 || kind == 2, masked = test_random_once_in(&random, 2);
             vectors w = random_vectors(&random, &p, across), mask = random_vectors(&random, &p, across),
@@ -203,7 +179,7 @@ Test(multi_products, are_those_of_one_device)
             cr_assert_eq(one, many);
             destroy_vectors(&w), destroy_vectors(&mask), destroy_vectors(&u);
         }
-        close_pair(&p);
+        test_close_both(&p);
     }
 }
 
@@ -211,9 +187,9 @@ Test(multi_products, spmv_gives_the_bits_of_one_device)
 {
     test_random random = {11};
     for (int round = 0; round < TEST_SIZE(40, 15, 10); round++) {
-        pair p = random_pair(&random);
-        int64_t *x = test_allocate(p.cols, sizeof *x), *expected = test_allocate(p.rows, sizeof *x),
-                *got = test_allocate(p.rows, sizeof *x), zero = 0;
+        test_both p = random_both(&random);
+        int64_t *x = test_allocate(p.cols, sizeof *x), *expected = test_allocate(p.n, sizeof *x),
+                *got = test_allocate(p.n, sizeof *x), zero = 0;
         dcsr_multi_vector *a, *b;
         dcsr_multi_report report;
         for (uint64_t i = 0; i < p.cols; i++) x[i] = (int64_t)test_random_next(&random);
@@ -229,18 +205,18 @@ Test(multi_products, spmv_gives_the_bits_of_one_device)
             TEST_OK(dcsr_multi_spmv(b, p.multi, a, &report));
             if (together && test_device_of_auto() == DCSR_DEVICE_CPU) cr_assert_eq(report.bytes, 0);
             TEST_OK(dcsr_multi_vector_to_array(b, &zero, got));
-            cr_assert(!memcmp(expected, got, p.rows * sizeof *got));
+            cr_assert(!memcmp(expected, got, p.n * sizeof *got));
         }
         dcsr_multi_vector_destroy(a), dcsr_multi_vector_destroy(b);
         free(x), free(expected), free(got);
-        close_pair(&p);
+        test_close_both(&p);
     }
 }
 
 Test(multi_products, vectors_with_borders_of_an_older_view_are_moved)
 {
     test_random random = {5};
-    pair p = open_pair(&random, 3, 90, 90, 300);
+    test_both p = open_both(&random, 3, 90, 90, 300);
     vectors w = random_vectors(&random, &p, false), u = random_vectors(&random, &p, true),
             mask = random_vectors(&random, &p, false);
     /* All that is new is in the last rows. */
@@ -267,13 +243,13 @@ Test(multi_products, vectors_with_borders_of_an_older_view_are_moved)
         assert_equal(&w);
     }
     destroy_vectors(&w), destroy_vectors(&u), destroy_vectors(&mask);
-    close_pair(&p);
+    test_close_both(&p);
 }
 
 Test(multi_products, memory_gone_leaves_all_as_it_was)
 {
     test_random random = {3};
-    pair p = open_pair(&random, 3, 40, 40, 200);
+    test_both p = open_both(&random, 3, 40, 40, 200);
     const dcsr_semiring *semiring = dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_INT64);
     for (int kind = 0; kind < 4; kind++) {
         vectors w = random_vectors(&random, &p, false), u = random_vectors(&random, &p, true);
@@ -304,13 +280,13 @@ Test(multi_products, memory_gone_leaves_all_as_it_was)
         cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY);
     }
     dcsr_multi_vector_destroy(vector);
-    close_pair(&p);
+    test_close_both(&p);
 }
 
 Test(multi_products, bad_arguments_are_refused)
 {
     test_random random = {9};
-    pair p = open_pair(&random, 2, 10, 20, 30), other = open_pair(&random, 2, 10, 20, 30);
+    test_both p = open_both(&random, 2, 10, 20, 30), other = open_both(&random, 2, 10, 20, 30);
     vectors by_rows = random_vectors(&random, &p, false), by_cols = random_vectors(&random, &p, true),
             elsewhere = random_vectors(&random, &other, true);
     dcsr_multi_vector *rows = by_rows.many, *cols = by_cols.many;
@@ -350,6 +326,6 @@ Test(multi_products, bad_arguments_are_refused)
     TEST_OK(dcsr_multi_vector_reduce(&value, dcsr_monoid_of(DCSR_BINARY_PLUS, DCSR_INT64), rows));
     cr_assert_eq(value, 3);
     destroy_vectors(&by_rows), destroy_vectors(&by_cols), destroy_vectors(&elsewhere);
-    close_pair(&other);
-    close_pair(&p);
+    test_close_both(&other);
+    test_close_both(&p);
 }

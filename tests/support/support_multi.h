@@ -76,7 +76,7 @@ static inline void test_parts_are(dcsr_context *context, dcsr_multi_matrix *part
     dcsr_multi_view_destroy(multi);
 }
 
-/* A graph on the cpu and, in parts, on several devices. */
+/* A matrix on one device and, in parts, on several. */
 typedef struct test_both {
     dcsr_context *context;
     dcsr_matrix *matrix;
@@ -84,23 +84,29 @@ typedef struct test_both {
     dcsr_multi *devices;
     dcsr_multi_matrix *parts;
     dcsr_multi_view *multi;
-    uint64_t n;
+    uint64_t n, cols;
 } test_both;
 
-/* Of these edges, whose arrays are freed. */
+/* Shares the matrix out, once all that is queued on it has been applied. */
+static inline void test_share_both(test_both *g, int devices)
+{
+    TEST_OK(dcsr_matrix_wait(g->matrix));
+    g->view = test_view(g->matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
+    g->devices = test_devices(devices, 2);
+    TEST_OK(dcsr_multi_matrix_from_view(&g->parts, g->devices, g->view, NULL));
+    TEST_OK(dcsr_multi_view_create(&g->multi, g->parts, DCSR_LAYOUT_SEGMENTS, 0));
+}
+
+/* A graph of these edges on the cpu and on several; the arrays are freed. */
 static inline test_both test_open_both(int devices, uint64_t n, size_t edges, uint64_t *row, uint64_t *col)
 {
-    test_both g = {.n = n};
+    test_both g = {.n = n, .cols = n};
     TEST_OK(
         dcsr_context_create(&g.context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 2}));
     g.matrix = test_matrix(g.context, DCSR_PATTERN, n, n, DCSR_POLICY_LAST);
     TEST_OK(dcsr_matrix_insert(g.matrix, edges, row, col, NULL, NULL));
-    TEST_OK(dcsr_matrix_wait(g.matrix));
+    test_share_both(&g, devices);
     free(row), free(col);
-    g.view = test_view(g.matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
-    g.devices = test_devices(devices, 2);
-    TEST_OK(dcsr_multi_matrix_from_view(&g.parts, g.devices, g.view, NULL));
-    TEST_OK(dcsr_multi_view_create(&g.multi, g.parts, DCSR_LAYOUT_SEGMENTS, 0));
     return g;
 }
 
