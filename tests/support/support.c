@@ -1,5 +1,6 @@
 /* support.c: seeded random numbers, the oracle, and comparing a view with it. */
 #include "tests/support/support.h"
+#include "dcsr/base/threads.h"
 #include "dcsr/store/rowtable.h"
 #include "dcsr/store/store.h"
 
@@ -22,6 +23,12 @@ void *test_copy(const void *block, size_t bytes)
     void *copy = test_allocate(bytes, 1);
     if (bytes) memcpy(copy, block, bytes);
     return copy;
+}
+
+/* Before all tests: so that threads meet, whatever else runs beside them. */
+__attribute__((constructor)) static void assume_idle_machine(void)
+{
+    dcsr_i_assume_busy(0);
 }
 
 bool test_says(const char *words)
@@ -156,7 +163,6 @@ double test_decode(dcsr_type type, const void *value)
 dcsr_context *test_context(int threads)
 {
     dcsr_context *context = NULL;
-    dcsr_i_assume_busy(0); /* so that threads meet, whatever else runs beside the tests */
     const dcsr_context_options options = {
         .device = DCSR_DEVICE_AUTO, .threads = threads, .device_number = test_device_number()};
     TEST_OK(dcsr_context_create(&context, &options));

@@ -1,7 +1,6 @@
 /* support_graphs.c: graphs for the tests of algorithms. */
 #include "tests/support/support_graphs.h"
 #include "dcsr/base/alloc.h"
-#include "dcsr/base/threads.h"
 #include <dcsr/convert.h>
 #include <dcsr/generate.h>
 #include <dcsr/reader.h>
@@ -124,7 +123,6 @@ void test_on_graph(test_graph *g, test_graph_check check)
     static const dcsr_type types[] = {DCSR_PATTERN, DCSR_FP64, DCSR_INT32, DCSR_FP32, DCSR_UINT8, DCSR_INT64};
     /* On the emulator threads are the host's: there one number of them is enough, of each graph another. */
     const int most = test_on_emulator() ? 1 + (int)(g->edges % 2) : 2;
-    dcsr_i_assume_busy(0);
     for (int threads = test_on_emulator() ? most : 1; threads <= most; threads++) {
         dcsr_context *context = test_context(threads);
         /* Weights count where there are any: of types enough that each graph has another. */
@@ -139,7 +137,6 @@ void test_on_graph(test_graph *g, test_graph_check check)
         dcsr_matrix_destroy(matrix);
         test_close(context);
     }
-    dcsr_i_assume_busy(-1);
 }
 
 /* Edges of one shape; returns how many. */

@@ -506,6 +506,7 @@ Test(threads, little_work_is_not_shared_on_a_busy_machine)
     cr_assert(!memcmp(sums[0].dense, sums[1].dense, sizeof sums->dense), "spmm");
     dcsr_i_assume_busy(-1);
     cr_assert_geq(dcsr_i_threads(context, 200000), 1);
+    dcsr_i_assume_busy(0);
     free(rows), free(cols), free(numbers), free(sums);
     test_close(context);
 }
