@@ -15,10 +15,6 @@ dcsr_status dcsr_i_multi_blame(const dcsr_multi_matrix *matrix, uint64_t k, dcsr
 {
     char text[DCSR_I_MESSAGE];
     dcsr_i_error_format(text, sizeof text, "%s", dcsr_i_error_text());
-    /* A device that fails where memory is asked for gives none. */
-    if (status == DCSR_ERROR_OUT_OF_MEMORY &&
-        dcsr_i_context_check(dcsr_i_multi_context(matrix->devices, k)) == DCSR_ERROR_DEVICE)
-        status = DCSR_ERROR_DEVICE;
     return dcsr_i_fail(status, "%s: %s", dcsr_i_multi_name(matrix->devices, k), text);
 }
 

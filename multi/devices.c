@@ -94,9 +94,6 @@ static void *work(void *argument)
         pthread_mutex_unlock(&devices->lock);
         self->status = task(user, self->k);
         if (self->status != DCSR_OK) strcpy(self->text, dcsr_i_error_text());
-        /* A device that fails while memory is taken gives none. */
-        if (self->status == DCSR_ERROR_OUT_OF_MEMORY && dcsr_thread_status() == DCSR_ERROR_DEVICE)
-            self->status = DCSR_ERROR_DEVICE;
         pthread_mutex_lock(&devices->lock);
         if (self->status != DCSR_OK) devices->failed = true;
         devices->running--;

@@ -85,7 +85,7 @@ static dcsr_status look_for_interior(uint64_t *first, uint64_t *end, const build
     const uint64_t pages = (rows->rows + DCSR_CUDA_PAGE_ROWS - 1) / DCSR_CUDA_PAGE_ROWS;
     uint32_t *foreign = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, pages, sizeof *foreign),
              *here = foreign ? dcsr_i_alloc(context, DCSR_I_SCRATCH, pages, sizeof *here) : NULL;
-    dcsr_status status = here ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = here ? DCSR_OK : dcsr_i_no_memory();
     if (status == DCSR_OK) {
         dcsr_i_cuda_fill(stream, foreign, 0, pages * sizeof *foreign);
         dcsr_i_exchange_mark_pages(stream, rows, e->cut.begin[k], e->cut.begin[k + 1], foreign);
@@ -183,7 +183,7 @@ static dcsr_status take_gathered(device_part *p, const dcsr_i_exchange *e, const
         return DCSR_OK;
     }
     p->gathered = p->block = dcsr_i_cuda_alloc(p->stream, DCSR_I_MATRIX, cols, e->size);
-    return p->block ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return p->block ? DCSR_OK : dcsr_i_no_memory();
 }
 
 /* The list is made on the device, the rest of the bits here: one wait. */
@@ -195,7 +195,7 @@ static dcsr_status make_list(device_part *p, const dcsr_i_exchange *e, const uin
              *counts = here ? dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, words, sizeof *counts) : NULL;
     uint64_t *before =
         counts ? dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, words + 1, sizeof *before) : NULL;
-    dcsr_status status = before ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = before ? DCSR_OK : dcsr_i_no_memory();
     if (status == DCSR_OK) {
         dcsr_i_exchange_count_bits(p->stream, bits, words, counts);
         status = dcsr_i_cuda_scan_u32(p->stream, counts, before, words);
@@ -205,7 +205,7 @@ static dcsr_status make_list(device_part *p, const dcsr_i_exchange *e, const uin
     if (status == DCSR_OK) status = look_at_all(p, e, here, mine);
     if (status == DCSR_OK) {
         p->list = dcsr_i_cuda_alloc(p->stream, DCSR_I_MATRIX, p->listed, sizeof *p->list);
-        if (!p->list) status = DCSR_ERROR_OUT_OF_MEMORY;
+        if (!p->list) status = dcsr_i_no_memory();
     }
     if (status == DCSR_OK) dcsr_i_exchange_list_bits(p->stream, bits, words, before, p->list);
     dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, before, words + 1, sizeof *before);
@@ -222,7 +222,7 @@ static dcsr_status mark_range(const device_part *p, const dcsr_i_exchange *e,
                    stored = range->rows.stored; /* by all rows of the part */
     if (!most) return DCSR_OK;
     uint64_t *offsets = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, count + 1, sizeof *offsets);
-    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!offsets) return dcsr_i_no_memory();
     dcsr_status status = dcsr_i_cuda_sum_lengths(p->stream, &range->rows, NULL, count, offsets);
     if (status == DCSR_OK)
         dcsr_i_exchange_mark_blocks(p->stream, &(dcsr_i_cuda_walk){range->rows, NULL, count, offsets},
@@ -237,7 +237,7 @@ static dcsr_status find_blocks(device_part *p, const dcsr_i_exchange *e, uint64_
     const uint64_t blocks = e->cut.block[e->cut.parts], words = (blocks + 31) / 32;
     if (!p->range[BEFORE].rows.rows && !p->range[BEHIND].rows.rows) return DCSR_OK;
     uint32_t *bits = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, words, sizeof *bits);
-    if (!bits) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!bits) return dcsr_i_no_memory();
     dcsr_i_cuda_fill(p->stream, bits, 0, words * sizeof *bits);
     dcsr_status status = mark_range(p, e, &p->range[BEFORE], bits);
     if (status == DCSR_OK) status = mark_range(p, e, &p->range[BEHIND], bits);
@@ -311,7 +311,7 @@ static dcsr_status build(dcsr_i_exchange **exchange, dcsr_multi_view *A)
     const dcsr_i_borders *cols = A->cols;
     const dcsr_type type = dcsr_i_view_rows(A->part[0])->type;
     dcsr_i_exchange *e = dcsr_i_calloc(dcsr_i_multi_home(A->devices), DCSR_I_MATRIX, 1, sizeof *e);
-    if (!e) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!e) return dcsr_i_no_memory();
     e->devices = A->devices;
     e->size = type == DCSR_PATTERN ? sizeof(double) : dcsr_type_size(type);
     e->cut.parts = cols->parts;
@@ -453,7 +453,7 @@ static dcsr_status load(dcsr_vector **part, dcsr_context *context, dcsr_type typ
     void *to;
     DCSR_TRY(dcsr_vector_create(part, context, type, size));
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
-    dcsr_status status = stream ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = stream ? DCSR_OK : dcsr_i_no_memory();
     if (status == DCSR_OK) status = dcsr_i_cuda_vector_make_own(*part, &to);
     if (status == DCSR_OK) {
         dcsr_i_cuda_copy(stream, to, values, size * dcsr_type_size(type));
@@ -471,7 +471,7 @@ static dcsr_status store(const dcsr_vector *part, void *values)
     const void *from;
     DCSR_TRY(dcsr_i_cuda_vector_values(&from, part));
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(part->context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_status status = dcsr_i_cuda_deliver(stream, values, from, part->size * part->value_size,
                                              part->context, "multi_vector_to_array");
     dcsr_i_stream_return(part->context, stream);

@@ -40,7 +40,7 @@ static dcsr_status find_on(dcsr_i_cuda_stream *stream, const dcsr_i_fetch_range 
     uint64_t at[2];
     DCSR_TRY(dcsr_i_cuda_vector_read(&list, r->part, stream, DCSR_CUDA_SPARSE));
     uint64_t *places = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 2, sizeof *places);
-    if (!places) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!places) return dcsr_i_no_memory();
     dcsr_i_cuda_fetch_find(stream, places, list.indices, list.nvals, r->first, r->last);
     dcsr_status status = dcsr_i_cuda_read_back(stream, at, places, sizeof at, "fetching a vector");
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, places, 2, sizeof *places);
@@ -58,7 +58,7 @@ static dcsr_status find(const making *m, const dcsr_i_fetch_range *r, uint64_t *
     if ((!r->first && r->last == r->part->size) || !*n) return DCSR_OK;
     if (r->part->context->cuda == m->device) return find_on(m->stream, r, from, n);
     dcsr_i_cuda_stream *own = dcsr_i_stream_borrow(r->part->context);
-    if (!own) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!own) return dcsr_i_no_memory();
     dcsr_status status = find_on(own, r, from, n), waited = dcsr_i_cuda_wait(own, "fetching a vector");
     dcsr_i_stream_return(r->part->context, own);
     return status == DCSR_OK ? waited : status;
@@ -107,7 +107,7 @@ static dcsr_status add_list(making *m, const dcsr_i_fetch_range *r, const dcsr_i
     }
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, values, n, m->size);
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, indices, n, sizeof *indices);
-    return values ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return values ? DCSR_OK : dcsr_i_no_memory();
 }
 
 static dcsr_status add_dense(making *m, const dcsr_i_fetch_range *r, const dcsr_i_cuda_body *from)
@@ -121,7 +121,7 @@ static dcsr_status add_dense(making *m, const dcsr_i_fetch_range *r, const dcsr_
         return DCSR_OK;
     }
     uint32_t *bits = dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, words, sizeof *bits);
-    if (!bits) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!bits) return dcsr_i_no_memory();
     bring(m, bits, r->part, from->present + begin, words * sizeof *bits);
     dcsr_i_cuda_fetch_bits(m->stream, m->body.present, r->at, bits, r->first & 31, n);
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, bits, words, sizeof *bits);
@@ -148,7 +148,7 @@ dcsr_status dcsr_i_cuda_multi_fetch(dcsr_vector *fetched, const dcsr_i_fetch *fe
     dcsr_context *context = fetched->context;
     making m = {
         .stream = dcsr_i_stream_borrow(context), .device = context->cuda, .size = fetched->value_size};
-    if (!m.stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!m.stream) return dcsr_i_no_memory();
     dcsr_status status =
                     fetch->dense ? make_dense(&m, fetch, fetched->size) : make_list(&m, fetch, fetched->size),
                 finished = status == DCSR_OK ? dcsr_i_cuda_body_finish(&m.body, m.stream, "fetching a vector")

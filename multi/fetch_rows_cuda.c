@@ -60,7 +60,7 @@ static dcsr_status mark(const fetching *f, dcsr_view *of, uint32_t *bits, uint64
 {
     const dcsr_i_cuda_rows *rows = &dcsr_i_view_rows(of)->device;
     uint64_t *offsets = dcsr_i_cuda_alloc(f->stream, DCSR_I_SCRATCH, rows->rows + 1, sizeof *offsets);
-    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!offsets) return dcsr_i_no_memory();
     dcsr_i_cuda_fill(f->stream, bits, 0, words * sizeof *bits);
     const dcsr_i_cuda_walk walk = {*rows, NULL, rows->rows, offsets};
     const dcsr_status status = dcsr_i_cuda_sum_lengths(f->stream, rows, NULL, rows->rows, offsets);
@@ -78,14 +78,14 @@ static dcsr_status list_bits(fetching *f, const uint32_t *bits, uint64_t words, 
     dcsr_i_cuda_fetch_ranks ranks = {.count = count};
     memcpy(ranks.of, borders->begin, count * sizeof *ranks.of);
     uint64_t *at = dcsr_i_cuda_alloc(f->stream, DCSR_I_SCRATCH, count, sizeof *at);
-    if (!at) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!at) return dcsr_i_no_memory();
     dcsr_i_cuda_fetch_rank(f->stream, bits, before, &ranks, at);
     dcsr_status status = dcsr_i_cuda_read_back(f->stream, f->at, at, count * sizeof *at, doing);
     dcsr_i_cuda_free(f->stream, DCSR_I_SCRATCH, at, count, sizeof *at);
     DCSR_TRY(status);
     f->listed = f->at[borders->parts];
     f->list = dcsr_i_cuda_alloc(f->stream, DCSR_I_SCRATCH, f->listed, sizeof *f->list);
-    if (!f->list) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!f->list) return dcsr_i_no_memory();
     dcsr_i_exchange_list_bits(f->stream, bits, words, before, f->list);
     return dcsr_i_cuda_wait(f->stream, doing); /* the owners' streams read it */
 }
@@ -98,7 +98,7 @@ static dcsr_status find_rows(fetching *f, dcsr_view *of)
              *counts = bits ? dcsr_i_cuda_alloc(f->stream, DCSR_I_SCRATCH, words, sizeof *counts) : NULL;
     uint64_t *before =
         counts ? dcsr_i_cuda_alloc(f->stream, DCSR_I_SCRATCH, words + 1, sizeof *before) : NULL;
-    dcsr_status status = before ? mark(f, of, bits, words) : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = before ? mark(f, of, bits, words) : dcsr_i_no_memory();
     if (status == DCSR_OK) {
         dcsr_i_exchange_count_bits(f->stream, bits, words, counts);
         status = dcsr_i_cuda_scan_u32(f->stream, counts, before, words);
@@ -132,7 +132,7 @@ static dcsr_status bring_list(fetching *f, uint64_t k)
     const uint64_t begin = f->view->rows->begin[k];
     if (s->n == s->rows.rows) return DCSR_OK;
     s->list = dcsr_i_cuda_alloc(s->stream, DCSR_I_SCRATCH, s->n, sizeof *s->list);
-    if (!s->list) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!s->list) return dcsr_i_no_memory();
     if (f->some) {
         dcsr_i_cuda_copy_peer(s->stream, s->list, s->context->cuda, f->list + f->at[k], f->context->cuda,
                               s->n * sizeof *s->list);
@@ -148,12 +148,12 @@ static dcsr_status measure(fetching *f, uint64_t k)
 {
     share *s = &f->share[k];
     s->stream = dcsr_i_stream_borrow(s->context);
-    if (!s->stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!s->stream) return dcsr_i_no_memory();
     dcsr_status status = bring_list(f, k);
     if (status == DCSR_OK) {
         s->offsets = dcsr_i_cuda_alloc(s->stream, DCSR_I_SCRATCH, s->n + 1, sizeof *s->offsets);
         status = s->offsets ? dcsr_i_cuda_sum_lengths(s->stream, &s->rows, s->list, s->n, s->offsets)
-                            : DCSR_ERROR_OUT_OF_MEMORY;
+                            : dcsr_i_no_memory();
     }
     dcsr_i_cuda_step_out(s->stream);
     return status;
@@ -177,7 +177,7 @@ static dcsr_status gather(fetching *f, uint64_t k)
         if (s->values)
             dcsr_i_cuda_gather(s->stream, &walk, s->nnz, NULL, s->cols, f->size ? s->values : NULL);
         else
-            status = DCSR_ERROR_OUT_OF_MEMORY;
+            status = dcsr_i_no_memory();
     }
     dcsr_i_cuda_step_out(s->stream);
     dcsr_i_view_was_read(f->view->part[k]);
@@ -190,7 +190,7 @@ static dcsr_status gather(fetching *f, uint64_t k)
 static dcsr_status open_csr(fetching *f, const dcsr_view_shape *shape)
 {
     dcsr_i_csr *csr = f->csr = dcsr_i_calloc(f->context, DCSR_I_MATRIX, 1, sizeof *csr);
-    if (!csr) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!csr) return dcsr_i_no_memory();
     atomic_init(&csr->references, 1);
     csr->context = f->context;
     csr->engine = f->view->part[0]->matrix->engine;
@@ -203,14 +203,14 @@ static dcsr_status open_csr(fetching *f, const dcsr_view_shape *shape)
     if (csr->offsets)
         csr->columns = dcsr_i_cuda_alloc(f->stream, DCSR_I_MATRIX, csr->nnz, sizeof *csr->columns);
     if (csr->columns && f->size) csr->values = dcsr_i_cuda_alloc(f->stream, DCSR_I_MATRIX, csr->nnz, f->size);
-    return csr->columns && (csr->values || !f->size) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return csr->columns && (csr->values || !f->size) ? DCSR_OK : dcsr_i_no_memory();
 }
 
 static dcsr_status copy_lengths(const fetching *f, uint64_t k)
 {
     const share *s = &f->share[k];
     uint64_t *offsets = dcsr_i_cuda_alloc(f->stream, DCSR_I_SCRATCH, s->n + 1, sizeof *offsets);
-    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!offsets) return dcsr_i_no_memory();
     dcsr_i_cuda_copy_peer(f->stream, offsets, f->context->cuda, s->offsets, s->context->cuda,
                           (s->n + 1) * sizeof *offsets);
     dcsr_i_cuda_fetch_lengths(f->stream, f->csr->offsets, offsets, f->some ? f->list + f->at[k] : NULL,
@@ -274,7 +274,7 @@ static dcsr_status fetch(fetching *f, dcsr_view *of)
     dcsr_view_shape shape;
     DCSR_TRY(dcsr_view_get_shape(f->view->part[0], &shape));
     f->stream = dcsr_i_stream_borrow(f->context);
-    if (!f->stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!f->stream) return dcsr_i_no_memory();
     dcsr_status status = of ? find_rows(f, of) : DCSR_OK;
     dcsr_i_cuda_step_out(f->stream);
     for (uint64_t k = 0; k < parts && status == DCSR_OK; k++) {
@@ -323,7 +323,7 @@ dcsr_status dcsr_i_cuda_fetch_rows(dcsr_matrix **fetched, dcsr_context *context,
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
     dcsr_status status =
         stream ? dcsr_matrix_from_csr_device(fetched, context, &csr, dcsr_i_cuda_handle(stream), options)
-               : DCSR_ERROR_OUT_OF_MEMORY;
+               : dcsr_i_no_memory();
     dcsr_i_stream_return(context, stream);
     dcsr_i_csr_release(f.csr);
     return status;
@@ -344,11 +344,11 @@ dcsr_status dcsr_i_cuda_row_offsets(uint64_t *offsets, dcsr_view *part)
     const dcsr_i_cuda_rows *rows = &dcsr_i_view_rows(part)->device;
     dcsr_context *context = dcsr_i_view_context(part);
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     const size_t bytes = (rows->rows + 1) * sizeof *offsets;
     uint64_t *there = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, rows->rows + 1, sizeof *there);
     dcsr_status status =
-        there ? dcsr_i_cuda_sum_lengths(stream, rows, NULL, rows->rows, there) : DCSR_ERROR_OUT_OF_MEMORY;
+        there ? dcsr_i_cuda_sum_lengths(stream, rows, NULL, rows->rows, there) : dcsr_i_no_memory();
     if (status == DCSR_OK)
         status = dcsr_i_cuda_deliver(stream, offsets, there, bytes, context, "counting entries of rows");
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, there, rows->rows + 1, sizeof *there);

@@ -60,13 +60,13 @@ static dcsr_status take_T(transposing *t, member *m)
     if (m->offsets) m->columns = dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, m->stored, sizeof *m->columns);
     if (m->columns) m->values = dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, m->stored, t->size);
     if (m->values) m->samples = dcsr_i_alloc(m->context, DCSR_I_SCRATCH, t->samples, sizeof *m->samples);
-    return m->samples ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return m->samples ? DCSR_OK : dcsr_i_no_memory();
 }
 
 static dcsr_status read_samples(const transposing *t, const member *m)
 {
     uint64_t *samples = dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, t->samples, sizeof *samples);
-    if (!samples) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!samples) return dcsr_i_no_memory();
     dcsr_i_cuda_sample_offsets(m->stream, m->offsets, t->cols, t->step, t->samples, samples);
     dcsr_status status =
         dcsr_i_cuda_read_back(m->stream, m->samples, samples, t->samples * sizeof *samples, doing);
@@ -82,7 +82,7 @@ static dcsr_status make_T(transposing *t, uint64_t k)
     m->context = dcsr_i_multi_context(t->A->devices, k);
     m->stored = rows->stored;
     m->stream = dcsr_i_stream_borrow(m->context);
-    if (!m->stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!m->stream) return dcsr_i_no_memory();
     DCSR_TRY(take_T(t, m));
     DCSR_TRY(dcsr_i_cuda_transpose(m->stream, rows, m->offsets, m->columns, t->size ? m->values : NULL));
     if (m->stored) dcsr_i_cuda_fetch_shift(m->stream, m->columns, m->stored, (uint32_t)t->A->rows->begin[k]);
@@ -102,7 +102,7 @@ static uint64_t entries_before(const void *of, uint64_t sample)
 static dcsr_status draw_borders(transposing *t)
 {
     t->borders = dcsr_i_borders_by_entries(t->A->devices, t->samples - 1, entries_before, t);
-    if (!t->borders) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!t->borders) return dcsr_i_no_memory();
     for (uint64_t k = 0; k <= t->parts; k++) {
         const uint64_t column = t->borders->begin[k] * t->step;
         t->borders->begin[k] = column < t->cols ? column : t->cols;
@@ -224,7 +224,7 @@ static dcsr_status join_rows(dcsr_i_cuda_sink *sink, joining *b)
     const uint64_t began = dcsr_i_nanoseconds();
     uint64_t first;
     DCSR_TRY(dcsr_i_cuda_sink_room(sink, b->nnz, &first));
-    if (!open_joining(b)) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!open_joining(b)) return dcsr_i_no_memory();
     t->cost->bytes[b->k] += copy_shares(b);
     DCSR_TRY(dcsr_i_cuda_wait(b->stream, doing));
     t->cost->waited[b->k] = dcsr_i_nanoseconds() - began;

@@ -56,7 +56,7 @@ static dcsr_status take_memory(side *s)
                n * (sizeof *own->level + sizeof *own->queue[0]) +
                (3 + s->all->A->rows->parts) * words * sizeof *own->visited;
     s->block = dcsr_i_cuda_alloc(s->mine->stream, DCSR_I_SCRATCH, s->bytes, 1);
-    if (!s->block) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!s->block) return dcsr_i_no_memory();
     s->share.found = (dcsr_i_cuda_part_found *)s->block;
     own->offsets = (uint64_t *)(s->share.found + 1);
     own->where = own->offsets + n + 1;
@@ -74,7 +74,7 @@ static dcsr_status open_side(side *s)
     member *mine = s->mine;
     dcsr_context *context = dcsr_i_multi_context(s->all->A->devices, s->k);
     mine->stream = dcsr_i_stream_borrow(context);
-    if (!mine->stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!mine->stream) return dcsr_i_no_memory();
     DCSR_TRY(take_memory(s));
     const size_t landing = s->share.own.rows.rows * sizeof *s->all->level;
     if (!dcsr_i_cuda_landing(mine->stream, landing < LANDING ? landing : (size_t)LANDING))

@@ -80,7 +80,7 @@ static dcsr_status make_groups(splitting *s)
     if (!s->values) sort_by_device(s);
     const uint64_t count = count_groups(split->chunks);
     s->group = dcsr_i_calloc(s->matrix->home, DCSR_I_SCRATCH, count, sizeof *s->group);
-    if (!s->group) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!s->group) return dcsr_i_no_memory();
     s->groups = count;
     group *g = s->group - 1;
     const dcsr_context *last = NULL;
@@ -122,7 +122,7 @@ static dcsr_status open_group(group *g, bool values)
 {
     const uint64_t n = g->batch.n, n_whole = gathered(g);
     g->block = dcsr_i_cuda_alloc(g->stream, DCSR_I_SCRATCH, words_of(g, values), sizeof *g->block);
-    if (!g->block) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!g->block) return dcsr_i_no_memory();
     g->list = (dcsr_i_cuda_chunk *)g->block;
     g->whole = (uint64_t *)(g->list + listed(g));
     g->whole_words = g->whole + n_whole;
@@ -165,7 +165,7 @@ static dcsr_status gather(const group *g)
     const size_t bytes = listed(g) * sizeof *g->list;
     dcsr_i_cuda_chunk *list = dcsr_i_cuda_landing(g->stream, bytes);
     uint64_t first = 0;
-    if (!list) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!list) return dcsr_i_no_memory();
     for (uint64_t i = 0; i < g->chunks; i++, first += chunk->batch.n, chunk = chunk->next) {
         DCSR_TRY(receive(chunk));
         if (listed(g))
@@ -203,7 +203,7 @@ static dcsr_status split_all(splitting *s)
     for (uint64_t i = 0; i < s->groups && status == DCSR_OK; i++) {
         group *g = &s->group[i];
         g->stream = dcsr_i_stream_borrow_to_write(g->context);
-        status = g->stream ? put_split(g, s->values) : DCSR_ERROR_OUT_OF_MEMORY;
+        status = g->stream ? put_split(g, s->values) : dcsr_i_no_memory();
         if (status == DCSR_ERROR_OUT_OF_MEMORY)
             status = dcsr_i_multi_blame(s->matrix, device_of(s, g->context), status);
     }
@@ -256,7 +256,7 @@ static dcsr_status bring(splitting *s, uint64_t j)
     const uint64_t n = share_of(s, j);
     if (!n) return DCSR_OK;
     s->stream[j] = dcsr_i_stream_borrow_to_write(operation->context);
-    if (!s->stream[j]) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!s->stream[j]) return dcsr_i_no_memory();
     dcsr_i_cuda_expect_entries(operation, n);
     operation->batch.ascending = false; /* for all that is known */
     return put_copies(s, j);

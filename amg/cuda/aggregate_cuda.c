@@ -48,7 +48,7 @@ dcsr_status dcsr_i_amg_cuda_aggregate(dcsr_i_amg_partition *parts, dcsr_i_amg_hi
     const uint64_t n = graph->count, words = 2 * (n + 1) + 1;
     room m = {.keys = dcsr_i_amg_cuda_take(h, words, sizeof *m.keys)};
     if (m.keys) m.lists = dcsr_i_amg_cuda_take(h, 2 * n, sizeof *m.lists);
-    dcsr_status status = m.lists ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = m.lists ? DCSR_OK : dcsr_i_no_memory();
     if (!status) {
         const dcsr_i_amg_cuda_selection s = {.graph = dcsr_i_amg_cuda_graph_of(graph),
                                              .key = m.keys,

@@ -53,7 +53,7 @@ dcsr_status dcsr_i_amg_cuda_colour(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *le
     uint32_t bound = 0;
     room m = {.words = dcsr_i_amg_cuda_take(h, n + 2, sizeof *m.words)};
     if (m.words) m.lists = dcsr_i_amg_cuda_take(h, 4 * n, sizeof *m.lists);
-    dcsr_status status = m.lists ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = m.lists ? DCSR_OK : dcsr_i_no_memory();
     if (!status) {
         const dcsr_i_amg_cuda_colouring c = {.A = dcsr_i_amg_cuda_rows_of(&level->A.rows),
                                              .seed = (uint64_t)h->options.seed,

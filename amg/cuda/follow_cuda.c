@@ -13,11 +13,6 @@ typedef dcsr_i_amg_cuda_rows_made rows_made;
 
 enum { A, P, R, MATRICES };
 
-static dcsr_status out_of_memory(void)
-{
-    return DCSR_ERROR_OUT_OF_MEMORY; /* whoever took memory has said so */
-}
-
 static dcsr_i_amg_cuda_rows rows_of(const follow *f, int which)
 {
     const dcsr_i_amg_level *level = f->level;
@@ -33,7 +28,7 @@ static dcsr_status begin_level(follow *f, int number)
     f->counters = dcsr_i_amg_cuda_scratch(f, DCSR_I_COUNTERS, sizeof *f->counters);
     if (f->counters) f->bits = dcsr_i_amg_cuda_scratch(f, DCSR_I_SETS * words, sizeof *f->bits);
     if (f->counters && f->bits) f->lists = dcsr_i_amg_cuda_scratch(f, DCSR_I_SETS * rows, sizeof *f->lists);
-    if (!f->counters || !f->bits || !f->lists) return out_of_memory();
+    if (!f->counters || !f->bits || !f->lists) return dcsr_i_no_memory();
     dcsr_i_cuda_fill(f->h->stream, f->counters, 0, DCSR_I_COUNTERS * sizeof *f->counters);
     dcsr_i_cuda_fill(f->h->stream, f->bits, 0, DCSR_I_SETS * words * sizeof *f->bits);
     return DCSR_OK;
@@ -129,7 +124,7 @@ static dcsr_status connect(follow *f, dcsr_i_amg_cuda_prolongation *p, const uin
     if (p->reached) p->counts = dcsr_i_amg_cuda_scratch(f, nodes, sizeof *p->counts);
     if (p->counts) p->sums = sums = dcsr_i_amg_cuda_scratch(f, nodes + 1, sizeof *sums);
     if (sums && level->block > 1) norms = dcsr_i_amg_cuda_scratch(f, entries, sizeof *norms);
-    if (!sums || (level->block > 1 && !norms)) return out_of_memory();
+    if (!sums || (level->block > 1 && !norms)) return dcsr_i_no_memory();
     const dcsr_i_amg_cuda_rows rows = rows_of(f, A), turned = rows_of(f, R);
     const double theta2 = level->theta * level->theta;
     if (level->block == 1)
@@ -150,7 +145,7 @@ static dcsr_status fill_rows(follow *f, dcsr_i_amg_cuda_prolongation *p, rows_ma
     p->offsets = dcsr_i_amg_cuda_scratch(f, count + 1, sizeof *p->offsets);
     if (p->offsets) p->columns = dcsr_i_amg_cuda_scratch(f, entries, sizeof *p->columns);
     if (p->columns) p->values = dcsr_i_amg_cuda_scratch(f, entries, sizeof *p->values);
-    if (!p->values) return out_of_memory();
+    if (!p->values) return dcsr_i_no_memory();
     dcsr_i_amg_cuda_fill_rows(f->h->stream, p);
     *made = (rows_made){
         .rows = {count, p->block, p->graph.list, p->offsets, p->offsets + 1, p->columns, p->values},
@@ -179,7 +174,7 @@ static dcsr_status smooth_again(follow *f, uint64_t *begin, uint64_t **keys, uin
     DCSR_I_AMG_TRY(fill_rows(f, &p, &made));
     *keys = dcsr_i_amg_cuda_scratch(f, made.entries, sizeof **keys);
     if (*keys) *spare = dcsr_i_amg_cuda_scratch(f, made.entries, sizeof **keys);
-    if (!*spare) return out_of_memory();
+    if (!*spare) return dcsr_i_no_memory();
     const dcsr_i_amg_cuda_touched touched = {dcsr_i_amg_cuda_set_of(f, DCSR_I_COLUMNS), *keys,
                                              f->counters + DCSR_I_KEYS};
     DCSR_I_AMG_TRY(move(f, P, &made, DCSR_I_SMOOTHED, &touched));
@@ -212,7 +207,7 @@ static dcsr_status restrict_again(follow *f, uint64_t *keys, uint64_t *spare)
     if (t.begin) t.end = dcsr_i_amg_cuda_scratch(f, count, sizeof *t.end);
     if (t.end) t.made_columns = dcsr_i_amg_cuda_scratch(f, entries, sizeof *t.made_columns);
     if (t.made_columns) t.made_values = dcsr_i_amg_cuda_scratch(f, entries, sizeof *t.made_values);
-    if (!t.made_values) return out_of_memory();
+    if (!t.made_values) return dcsr_i_no_memory();
     dcsr_i_amg_cuda_turn_rows(f->h->stream, &t);
     const rows_made made = {.rows = {count, 1, t.columns.list, t.begin, t.end, t.made_columns, t.made_values},
                             .entries = entries};
@@ -345,7 +340,7 @@ static dcsr_status multiply_again(follow *f, rows_made *next)
     p.ap_room = f->at[DCSR_I_SOURCES] * (mean > wide ? mean : wide) + 1024;
     p.rap_room = f->at[DCSR_I_COARSE] * 2 * mean + 1024;
     p.slot = dcsr_i_amg_cuda_scratch(f, level->rows, sizeof *p.slot);
-    if (!p.slot) return out_of_memory();
+    if (!p.slot) return dcsr_i_no_memory();
     dcsr_i_amg_cuda_number(f->h->stream, sources.list, f->at[DCSR_I_SOURCES], p.slot);
     dcsr_status status = multiply_all(f, &p, next);
     made_free(&p.ap, f->h);
@@ -360,7 +355,7 @@ static dcsr_status follow_level(follow *f, const rows_made *made, rows_made *nex
     const bool last = f->level + 1 == h->level + h->level_count;
     uint64_t *begin = dcsr_i_amg_cuda_scratch(f, f->level->rows / f->level->block, sizeof *begin),
              *keys = NULL, *spare = NULL;
-    if (!begin) return out_of_memory();
+    if (!begin) return dcsr_i_no_memory();
     DCSR_I_AMG_TRY(take_rows(f, made, begin));
     *touched = f->at[DCSR_I_DIRTY];
     if (f->why || (!*touched && !f->vectors.count)) return DCSR_OK;

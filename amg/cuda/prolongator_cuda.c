@@ -12,7 +12,7 @@ static dcsr_status tentative(double *T, double *coarse, dcsr_i_amg_hierarchy *h,
 {
     const uint64_t nodes = level->rows / level->block, words = 2 * nodes + parts->count + 1;
     uint64_t *memory = dcsr_i_amg_cuda_take(h, words, sizeof *memory);
-    if (!memory) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!memory) return dcsr_i_no_memory();
     uint64_t *keys = memory, *spare = keys + nodes, *begin = spare + nodes;
     dcsr_i_amg_cuda_key_nodes(h->stream, nodes, parts->aggregate, parts->count, keys);
     dcsr_status status = dcsr_i_cuda_sort(h->stream, &keys, &spare, NULL, NULL, nodes, 32,
@@ -42,7 +42,7 @@ static dcsr_status count(room *m, dcsr_i_amg_hierarchy *h, dcsr_i_amg_cuda_prolo
     m->reached = dcsr_i_amg_cuda_take(h, m->reached_count, sizeof *m->reached);
     if (m->reached) m->counts = dcsr_i_amg_cuda_take(h, nodes, sizeof *m->counts);
     if (m->counts) m->sums = dcsr_i_amg_cuda_take(h, nodes + 1, sizeof *m->sums);
-    if (!m->sums) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!m->sums) return dcsr_i_no_memory();
     p->reached = m->reached;
     p->counts = m->counts;
     p->sums = m->sums;
@@ -58,7 +58,7 @@ static dcsr_status fill(room *m, dcsr_i_amg_hierarchy *h, dcsr_i_amg_cuda_prolon
     m->offsets = dcsr_i_amg_cuda_take(h, p->A.rows + 1, sizeof *m->offsets);
     if (m->offsets) m->columns = dcsr_i_amg_cuda_take(h, m->entries, sizeof *m->columns);
     if (m->columns) m->values = dcsr_i_amg_cuda_take(h, m->entries, sizeof *m->values);
-    if (!m->values) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!m->values) return dcsr_i_no_memory();
     p->offsets = m->offsets;
     p->columns = m->columns;
     p->values = m->values;

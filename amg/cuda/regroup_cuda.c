@@ -48,7 +48,7 @@ static dcsr_status move_nodes(follow *f)
     DCSR_I_AMG_TRY(dcsr_i_amg_cuda_read_counters(f));
     const uint64_t moved = f->at[DCSR_I_MOVED];
     uint32_t *joined = dcsr_i_amg_cuda_scratch(f, moved, sizeof *joined);
-    if (!joined) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!joined) return dcsr_i_no_memory();
     for (int round = 0; round < MOST_ROUNDS && moved; round += ROUNDS) {
         for (int r = 0; r < ROUNDS; r++)
             dcsr_i_amg_cuda_join(f->h->stream, &g, moved, joined, f->counters + DCSR_I_LEFT);
@@ -70,7 +70,7 @@ static dcsr_status make_T(follow *f)
              *begin = spare ? dcsr_i_amg_cuda_scratch(f, parts + 1, sizeof *begin) : NULL;
     double *before = begin ? dcsr_i_amg_cuda_scratch(f, members, sizeof *before) : NULL,
            *factors = before ? dcsr_i_amg_cuda_scratch(f, parts, sizeof *factors) : NULL;
-    if (!factors) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!factors) return dcsr_i_no_memory();
     DCSR_I_AMG_TRY(dcsr_i_amg_cuda_log_room(f, members + parts));
     const regrouping g = regrouping_of(f);
     dcsr_i_amg_cuda_number(h->stream, g.parts.list, parts, slot);

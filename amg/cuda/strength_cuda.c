@@ -14,7 +14,7 @@ static dcsr_status connect_nodes(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *leve
         dcsr_i_amg_cuda_connect_nodes(h->stream, &made, A, level->block, theta2, level->norms.data, sum);
     }
     dcsr_i_amg_cuda_drop(h, sum, A->nnz, sizeof *sum);
-    return sum ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return sum ? DCSR_OK : dcsr_i_no_memory();
 }
 
 /* ---- Both directions ---- */
@@ -27,7 +27,7 @@ typedef struct edges {
 static dcsr_status list_edges(edges *e, dcsr_i_amg_hierarchy *h, const dcsr_i_amg_cuda_graph *graph)
 {
     uint64_t *offsets = dcsr_i_amg_cuda_take(h, graph->count + 1, sizeof *offsets);
-    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!offsets) return dcsr_i_no_memory();
     dcsr_status status = dcsr_i_cuda_scan_u32(h->stream, graph->length, offsets, graph->count);
     const uint64_t *total = status ? NULL : dcsr_i_amg_cuda_read(h, offsets + graph->count, sizeof *total);
     if (!status) status = h->failed;
@@ -37,7 +37,7 @@ static dcsr_status list_edges(edges *e, dcsr_i_amg_hierarchy *h, const dcsr_i_am
         if (e->memory)
             dcsr_i_amg_cuda_list_edges(h->stream, graph, offsets, e->memory);
         else
-            status = DCSR_ERROR_OUT_OF_MEMORY;
+            status = dcsr_i_no_memory();
     }
     dcsr_i_amg_cuda_drop(h, offsets, graph->count + 1, sizeof *offsets);
     return status;
@@ -122,7 +122,7 @@ static dcsr_status take_outside(dcsr_coo *list, dcsr_i_amg_hierarchy *h, const d
     dcsr_i_amg_cuda_drop(h, to.columns, count, sizeof *to.columns);
     dcsr_i_amg_cuda_drop(h, to.rows, count, sizeof *to.rows);
     const dcsr_status waited = dcsr_i_cuda_wait(h->stream, "multi amg setup");
-    return to.ratios ? waited : DCSR_ERROR_OUT_OF_MEMORY;
+    return to.ratios ? waited : dcsr_i_no_memory();
 }
 
 dcsr_status dcsr_i_amg_cuda_list_outside(dcsr_coo *list, dcsr_i_amg_hierarchy *h,
@@ -131,7 +131,7 @@ dcsr_status dcsr_i_amg_cuda_list_outside(dcsr_coo *list, dcsr_i_amg_hierarchy *h
     const dcsr_i_amg_cuda_rows A = dcsr_i_amg_cuda_rows_of(&level->A.rows);
     uint32_t *counts = dcsr_i_amg_cuda_take(h, A.rows, sizeof *counts);
     uint64_t *begin = counts ? dcsr_i_amg_cuda_take(h, A.rows + 1, sizeof *begin) : NULL;
-    dcsr_status status = begin ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = begin ? DCSR_OK : dcsr_i_no_memory();
     if (!status) {
         dcsr_i_amg_cuda_count_outside(h->stream, &A, level->diagonal.data,
                                       dcsr_i_amg_outside_threshold(level), counts);

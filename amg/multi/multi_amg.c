@@ -120,26 +120,11 @@ static dcsr_status check(const dcsr_multi_amg *amg, dcsr_multi_view *A, const ch
 
 /* ---- Levels ---- */
 
-static dcsr_status ask_device(void *user, uint64_t k)
-{
-    const dcsr_multi_amg *amg = user;
-    dcsr_context_info info;
-    return dcsr_context_get_info(amg->context[k], &info);
-}
-
-/* A device that is lost is named, also where its loss was noticed outside of a task, or as memory that it did not give.
- */
-static dcsr_status name_lost(dcsr_multi_amg *amg, dcsr_status status)
-{
-    if (status != DCSR_ERROR_DEVICE && status != DCSR_ERROR_OUT_OF_MEMORY) return status;
-    return dcsr_multi_run(amg->devices, ask_device, amg) == DCSR_ERROR_DEVICE ? DCSR_ERROR_DEVICE : status;
-}
-
 static dcsr_status replace(dcsr_multi_amg *amg, dcsr_multi_view *A, const dcsr_i_divided *like,
                            const char **why)
 {
     dcsr_i_divided *made;
-    DCSR_I_AMG_TRY(name_lost(amg, dcsr_i_divide(&made, amg, A, like, why)));
+    DCSR_I_AMG_TRY(dcsr_i_divide(&made, amg, A, like, why));
     dcsr_i_divided_destroy(amg->levels);
     for (uint64_t k = 0; k < amg->parts; k++) dcsr_i_amg_pool_turn(&amg->solver[k]->pool);
     amg->levels = made;
@@ -223,7 +208,7 @@ dcsr_status dcsr_multi_amg_apply(dcsr_multi_amg *amg, dcsr_multi_vector *z, cons
                                 (unsigned long long)(rows - there));
     DCSR_I_AMG_TRY(dcsr_multi_vector_get_nvals(z, &there));
     if (there < rows) DCSR_I_AMG_TRY(dcsr_multi_vector_fill(z, &(double){0}));
-    return name_lost(amg, dcsr_i_divided_cycle(amg->levels, z, b));
+    return dcsr_i_divided_cycle(amg->levels, z, b);
 }
 
 /* ---- Asking ---- */

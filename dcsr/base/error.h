@@ -18,6 +18,12 @@ __attribute__((format(printf, 2, 3))) dcsr_status dcsr_i_fail(dcsr_status status
 __attribute__((format(printf, 2, 0))) void dcsr_i_fail_list(dcsr_status status, const char *format,
                                                             va_list arguments);
 
+/* What memory that this thread was just refused comes to: OUT_OF_MEMORY, or DEVICE where the device has failed. */
+static inline dcsr_status dcsr_i_no_memory(void)
+{
+    return dcsr_thread_status() == DCSR_ERROR_DEVICE ? DCSR_ERROR_DEVICE : DCSR_ERROR_OUT_OF_MEMORY;
+}
+
 /* The sentence of this thread's last failure, and the most that it takes up. */
 enum { DCSR_I_ERROR_BYTES = 1024 };
 const char *dcsr_i_error_text(void);

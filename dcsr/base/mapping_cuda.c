@@ -24,7 +24,7 @@ static dcsr_status reserve(dcsr_i_mapping *mapping)
             mapping->small + dcsr_i_round_up(mapping->length - mapping->small, mapping->large_unit);
     mapping->reserved = mapping->length;
     mapping->start = mapping->base = dcsr_i_cuda_reserve(mapping->context->cuda, mapping->reserved);
-    return mapping->base ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return mapping->base ? DCSR_OK : dcsr_i_no_memory();
 }
 
 static void unreserve(dcsr_i_mapping *mapping)

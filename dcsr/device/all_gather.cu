@@ -97,7 +97,7 @@ dcsr_status dcsr_i_cuda_group_open(dcsr_i_cuda_group **group, dcsr_i_cuda_device
 {
     *group = nullptr;
     void *memory = dcsr_i_alloc(nullptr, DCSR_I_MATRIX, 1, sizeof **group);
-    if (!memory) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!memory) return dcsr_i_no_memory();
     dcsr_i_cuda_group *opened = new (memory) dcsr_i_cuda_group();
     pthread_mutex_init(&opened->lock, nullptr);
     if (count > 1) opened->nccl = find_nccl();

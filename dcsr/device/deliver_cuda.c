@@ -72,7 +72,7 @@ dcsr_status dcsr_i_cuda_deliver(dcsr_i_cuda_stream *stream, void *to, const void
     delivery d = {.stream = stream, .from = from, .bytes = bytes};
     const size_t part = part_at(&d, 0);
     d.half[0] = dcsr_i_cuda_landing(stream, bytes > part ? 2 * part : part);
-    dcsr_status status = d.half[0] ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = d.half[0] ? DCSR_OK : dcsr_i_no_memory();
     d.half[1] = d.half[0] ? d.half[0] + part : NULL;
     for (int k = 0; k < 2 && status == DCSR_OK; k++) status = dcsr_i_cuda_event_create(&d.landed[k], device);
     if (status == DCSR_OK) status = bring(&d, to, context, operation);

@@ -245,7 +245,7 @@ dcsr_status dcsr_i_cuda_open(dcsr_i_cuda_device **device, dcsr_context *context,
     *device = nullptr;
     DCSR_TRY(dcsr_i_cuda_find(number));
     void *memory = dcsr_i_alloc(nullptr, DCSR_I_MATRIX, 1, sizeof **device);
-    if (!memory) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!memory) return dcsr_i_no_memory();
     dcsr_i_cuda_device *opened = new (memory) dcsr_i_cuda_device();
     opened->context = context;
     opened->properties = found(number)->properties;
@@ -346,9 +346,9 @@ static dcsr_status tell_failure(dcsr_i_cuda_device *device)
     pthread_mutex_unlock(&device->lock);
     return dcsr_i_fail(
         DCSR_ERROR_DEVICE,
-        "the device of this context has failed while %s (%s); destroy the context, and start the "
+        "cuda:%d, the device of this context, has failed while %s (%s); destroy the context, and start the "
         "program anew to use the device again",
-        operation, cudaGetErrorString((cudaError_t)device->failure.load()));
+        device->number, operation, cudaGetErrorString((cudaError_t)device->failure.load()));
 }
 
 dcsr_status dcsr_i_cuda_check(dcsr_i_cuda_device *device)
@@ -381,9 +381,9 @@ dcsr_status dcsr_i_cuda_result(dcsr_i_cuda_device *device, int error, const char
     if (error == cudaErrorMemoryAllocation)
         return dcsr_i_fail(
             DCSR_ERROR_OUT_OF_MEMORY,
-            "out of memory while %s: the GPU, or what the host can pin for it, is used up (%llu of the "
+            "out of memory while %s: cuda:%d, or what the host can pin for it, is used up (%llu of the "
             "GPU's %llu bytes are free); destroy matrices and views, or run less on it at a time",
-            operation, (unsigned long long)dcsr_i_cuda_free_memory(device),
+            operation, device->number, (unsigned long long)dcsr_i_cuda_free_memory(device),
             (unsigned long long)device->properties.memory);
     return tell_failure(device);
 }

@@ -33,7 +33,7 @@ template <class Run> dcsr_status dcsr_i_cuda_with_memory(dcsr_i_cuda_stream *str
         return DCSR_OK;
     }
     void *memory = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, bytes, 1);
-    if (!memory) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!memory) return dcsr_i_no_memory();
     dcsr_i_cuda_note(stream, run(memory, bytes));
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, memory, bytes, 1);
     return DCSR_OK;

@@ -13,7 +13,7 @@ static dcsr_status add_block(dcsr_i_cuda_scratch *scratch, size_t bytes)
     if (bytes < LEAST_BLOCK) bytes = LEAST_BLOCK;
     char *memory = dcsr_i_cuda_alloc(scratch->stream, DCSR_I_SCRATCH, bytes, 1);
     assert(scratch->blocks < DCSR_CUDA_SCRATCH_BLOCKS);
-    if (!memory) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!memory) return dcsr_i_no_memory();
     scratch->block[scratch->blocks].memory = memory;
     scratch->block[scratch->blocks++].bytes = bytes;
     scratch->room = memory;

@@ -45,7 +45,7 @@ dcsr_status dcsr_i_cuda_stream_create(dcsr_i_cuda_stream **stream, dcsr_i_cuda_d
     DCSR_TRY(dcsr_i_cuda_check(device));
     dcsr_i_cuda_stream *created =
         static_cast<dcsr_i_cuda_stream *>(dcsr_i_calloc(nullptr, DCSR_I_SCRATCH, 1, sizeof *created));
-    if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!created) return dcsr_i_no_memory();
     created->device = device;
     created->use = use;
     dcsr_i_cuda_enter(created);

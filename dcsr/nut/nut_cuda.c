@@ -94,7 +94,8 @@ static dcsr_status describe(making *m, dcsr_i_cuda_walk *walk)
         *walk = (dcsr_i_cuda_walk){m->order->rows->device, all ? NULL : send(m, rows, n, sizeof *rows),
                                    walked, offsets};
         const bool sent = offsets && m->panels.first_row && m->panels.first_entry && (all || walk->list);
-        if (sent) status = dcsr_i_cuda_sum_lengths(m->stream, &walk->rows, walk->list, walked, offsets);
+        status = sent ? dcsr_i_cuda_sum_lengths(m->stream, &walk->rows, walk->list, walked, offsets)
+                      : dcsr_i_no_memory();
         const dcsr_status waited = dcsr_i_cuda_wait(m->stream, what);
         if (status == DCSR_OK) status = waited;
     }
@@ -109,10 +110,10 @@ static dcsr_status find_columns(making *m, const dcsr_i_cuda_walk *walk)
     const int bits = m->panels.column_bits;
     uint64_t **const arrays[] = {&m->keys, &m->keys_spare, &m->payload, &m->payload_spare};
     for (int i = 0; i < 4; i++)
-        if (!(*arrays[i] = take(m, m->entries, sizeof(uint64_t)))) return DCSR_ERROR_OUT_OF_MEMORY;
+        if (!(*arrays[i] = take(m, m->entries, sizeof(uint64_t)))) return dcsr_i_no_memory();
     m->runs = take(m, m->entries + 1, sizeof *m->runs);
     uint64_t *first = take(m, m->count + 1, sizeof *first);
-    if (!m->runs || !first) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!m->runs || !first) return dcsr_i_no_memory();
     dcsr_i_cuda_nut_number(m->stream, walk, m->entries, &m->panels, m->keys, m->payload);
     DCSR_TRY(dcsr_i_cuda_sort(m->stream, &m->keys, &m->keys_spare, &m->payload, &m->payload_spare, m->entries,
                               0, bits + dcsr_i_bits_for(m->count)));
@@ -138,7 +139,7 @@ static dcsr_status sort_by_tile(making *m)
     m->tile_row = on_host(m, m->tiles + 1, sizeof *m->tile_row);
     uint64_t *entry = take(m, m->tiles + 1, sizeof *entry), *row = take(m, m->tiles + 1, sizeof *row);
     if (!m->panels.first_tile || !m->all_columns || !m->tile_entry || !m->tile_row || !entry || !row)
-        return DCSR_ERROR_OUT_OF_MEMORY;
+        return dcsr_i_no_memory();
     dcsr_i_cuda_nut_turn(m->stream, &m->panels, m->runs, m->entries, m->keys, m->payload, m->all_columns);
     DCSR_TRY(dcsr_i_cuda_sort(m->stream, &m->keys, &m->keys_spare, &m->payload, &m->payload_spare, m->entries,
                               0, DCSR_CUDA_NUT_ROW_BITS + dcsr_i_bits_for(m->tiles)));
@@ -172,7 +173,7 @@ static dcsr_status open_panel(making *m, uint64_t k, dcsr_nut_tile *tile, dcsr_i
     }
     const dcsr_i_nut_layout layout = dcsr_i_nut_layout_of(tiles, columns, begin, size);
     if (!m->order->measures) block->memory = dcsr_i_cuda_alloc(m->stream, DCSR_I_MATRIX, layout.bytes, 1);
-    if (!m->order->measures && !block->memory) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!m->order->measures && !block->memory) return dcsr_i_no_memory();
     block->bytes = layout.bytes;
     if (m->order->measures) return DCSR_OK;
     block->shown.tile_count = tiles;
@@ -198,7 +199,7 @@ static dcsr_status write_panels(making *m)
     dcsr_nut_tile *tiles = on_host(m, m->tiles, sizeof *tiles);
     dcsr_i_cuda_nut_open *open = on_host(m, m->tiles, sizeof *open);
     dcsr_i_cuda_nut_target *targets = on_host(m, m->count, sizeof *targets);
-    dcsr_status status = tiles && open && targets ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = tiles && open && targets ? DCSR_OK : dcsr_i_no_memory();
     for (uint64_t k = 0; status == DCSR_OK && k < m->count; k++)
         status = open_panel(m, k, tiles, open, &targets[k]);
     if (status == DCSR_OK && !m->order->measures) {
@@ -217,7 +218,7 @@ static dcsr_status write_panels(making *m)
             dcsr_i_cuda_nut_open_panels(m->stream, to, m->count, rows->value_size, all, m->all_columns);
             dcsr_i_cuda_nut_scatter(m->stream, &entries, opened);
         } else {
-            status = DCSR_ERROR_OUT_OF_MEMORY;
+            status = dcsr_i_no_memory();
         }
     }
     const dcsr_status waited = dcsr_i_cuda_wait(m->stream, what);
@@ -245,7 +246,7 @@ static dcsr_status fill(dcsr_i_nut *nut, const dcsr_i_nut_order *order, const ui
 {
     making m = {.nut = nut, .order = order, .list = list, .count = count};
     m.stream = dcsr_i_stream_borrow(nut->context);
-    if (!m.stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!m.stream) return dcsr_i_no_memory();
     m.scratch.stream = m.stream;
     const dcsr_status status = make(&m);
     dcsr_i_cuda_scratch_drop(&m.scratch);
@@ -265,10 +266,10 @@ static dcsr_status sum_lengths(uint64_t *offsets, const dcsr_i_nut_order *order)
 {
     const dcsr_i_cuda_rows *rows = &order->rows->device;
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(order->context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     uint64_t *there = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, rows->rows + 1, sizeof *there);
     dcsr_status status =
-        there ? dcsr_i_cuda_sum_lengths(stream, rows, NULL, rows->rows, there) : DCSR_ERROR_OUT_OF_MEMORY;
+        there ? dcsr_i_cuda_sum_lengths(stream, rows, NULL, rows->rows, there) : dcsr_i_no_memory();
     if (status == DCSR_OK) dcsr_i_cuda_copy(stream, offsets, there, (rows->rows + 1) * sizeof *there);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, there, rows->rows + 1, sizeof *there);
     const dcsr_status waited = dcsr_i_cuda_wait(stream, what);
@@ -280,13 +281,13 @@ static dcsr_status finish(dcsr_i_nut *nut)
 {
     const uint64_t count = nut->shown.panel_count;
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(nut->context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     nut->device_panels = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, count, sizeof *nut->device_panels);
     if (nut->device_panels)
         dcsr_i_cuda_copy(stream, nut->device_panels, nut->panels, count * sizeof *nut->device_panels);
     const dcsr_status waited = dcsr_i_cuda_wait(stream, what);
     dcsr_i_stream_return(nut->context, stream);
-    return nut->device_panels ? waited : DCSR_ERROR_OUT_OF_MEMORY;
+    return nut->device_panels ? waited : dcsr_i_no_memory();
 }
 
 static void free_idle(dcsr_context *context, void *memory, size_t bytes)

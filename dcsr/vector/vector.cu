@@ -50,7 +50,7 @@ dcsr_status dcsr_i_cuda_compact(dcsr_i_cuda_body *to, dcsr_i_cuda_stream *stream
     uint32_t *counts = (uint32_t *)dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, words, sizeof *counts);
     uint64_t *begin = nullptr;
     if (counts) begin = (uint64_t *)dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, words + 1, sizeof *begin);
-    dcsr_status status = begin ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = begin ? DCSR_OK : dcsr_i_no_memory();
     if (status == DCSR_OK) {
         dcsr_i_cuda_launch(stream, count_words, words, counts, bits, n);
         status = dcsr_i_cuda_scan_u32(stream, counts, begin, words);
@@ -132,7 +132,7 @@ dcsr_status dcsr_i_cuda_unite(dcsr_i_cuda_body *to, dcsr_i_cuda_stream *stream, 
     uint32_t *is_new = (uint32_t *)dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof *is_new);
     uint64_t *new_before = nullptr;
     if (is_new) new_before = (uint64_t *)dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n + 1, sizeof *new_before);
-    dcsr_status status = new_before ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = new_before ? DCSR_OK : dcsr_i_no_memory();
     if (status == DCSR_OK) {
         dcsr_i_cuda_launch(stream, find_new, n, is_new, *a, *b);
         status = dcsr_i_cuda_scan_u32(stream, is_new, new_before, n);

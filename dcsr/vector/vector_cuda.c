@@ -10,7 +10,7 @@
 static dcsr_status make_count(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream)
 {
     body->count = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *body->count);
-    if (!body->count) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!body->count) return dcsr_i_no_memory();
     dcsr_i_cuda_fill(stream, body->count, 0, sizeof *body->count);
     return DCSR_OK;
 }
@@ -19,7 +19,7 @@ static dcsr_status make_bits(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream)
 {
     uint64_t words = dcsr_i_cuda_bit_words(body->size);
     body->present = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, words, sizeof *body->present);
-    return body->present ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return body->present ? DCSR_OK : dcsr_i_no_memory();
 }
 
 /* A dense body without a count, nothing of which is initialised. */
@@ -28,7 +28,7 @@ static dcsr_status make_dense(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream
 {
     *body = (dcsr_i_cuda_body){.dense = true, .size = size, .nvals = size, .capacity = size};
     body->values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, size, value_size);
-    dcsr_status status = body->values ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = body->values ? DCSR_OK : dcsr_i_no_memory();
     if (status == DCSR_OK && with_bits) status = make_bits(body, stream);
     if (status != DCSR_OK) dcsr_i_cuda_body_free(body, stream, value_size);
     return status;
@@ -51,7 +51,7 @@ static dcsr_status make_sparse(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *strea
     if (body->indices) body->values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, capacity, value_size);
     if (body->values) return DCSR_OK;
     dcsr_i_cuda_body_free(body, stream, value_size);
-    return DCSR_ERROR_OUT_OF_MEMORY;
+    return dcsr_i_no_memory();
 }
 
 static dcsr_status counted(dcsr_status status, dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream,
@@ -233,7 +233,7 @@ dcsr_status dcsr_i_cuda_vector_read_from(dcsr_i_cuda_body *body, const dcsr_vect
         return dcsr_i_cuda_vector_read(body, vector, stream, form);
     if (read_if_there(body, vector, stream, form)) return DCSR_OK;
     dcsr_i_cuda_stream *own = dcsr_i_stream_borrow(vector->context);
-    if (!own) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!own) return dcsr_i_no_memory();
     dcsr_status status = dcsr_i_cuda_vector_read(body, vector, own, form),
                 waited = dcsr_i_cuda_wait(own, "reading a vector");
     dcsr_i_stream_return(vector->context, own);
@@ -253,7 +253,7 @@ dcsr_status dcsr_i_cuda_vector_values(const void **values, const dcsr_vector *ve
     pthread_mutex_unlock(&vector->elsewhere->lock);
     if (there) return status;
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(vector->context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_i_cuda_body body;
     status = dcsr_i_cuda_vector_read(&body, vector, stream, DCSR_CUDA_DENSE);
     dcsr_status waited = dcsr_i_cuda_wait(stream, reading);
@@ -276,7 +276,7 @@ void *dcsr_i_cuda_vector_own_values(const dcsr_vector *vector)
 dcsr_status dcsr_i_cuda_vector_make_own(dcsr_vector *vector, void **values)
 {
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(vector->context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_i_cuda_body body = {0};
     dcsr_status status = make_dense(&body, stream, vector->value_size, vector->size, false),
                 waited = dcsr_i_cuda_wait(stream, "making a vector");
@@ -340,7 +340,7 @@ static dcsr_status copy_body(dcsr_i_cuda_body *to, const dcsr_vector *vector, dc
 static dcsr_status copy(dcsr_vector *to, const dcsr_vector *from)
 {
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(from->context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_i_cuda_body body = {0};
     dcsr_status status = copy_body(&body, from, stream),
                 waited = dcsr_i_cuda_wait(stream, "copying a vector");
@@ -356,7 +356,7 @@ static dcsr_status copy(dcsr_vector *to, const dcsr_vector *from)
 static dcsr_status lend(dcsr_vector *vector, void **values)
 {
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(vector->context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_i_cuda_body body;
     dcsr_status status = dcsr_i_cuda_vector_read(&body, vector, stream, DCSR_CUDA_DENSE),
                 waited = dcsr_i_cuda_wait(stream, "lending a vector");
@@ -391,7 +391,7 @@ static dcsr_status fetch_locked(dcsr_vector *vector)
 {
     if (!is_ahead(vector)) return DCSR_OK; /* another thread has fetched it */
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(vector->context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_i_body body = {0};
     dcsr_status status = download(&body, vector, stream),
                 waited = dcsr_i_cuda_wait(stream, "reading a vector");
@@ -440,7 +440,7 @@ static void forget(dcsr_vector *vector)
 static dcsr_status open(dcsr_vector *vector)
 {
     vector->elsewhere = dcsr_i_calloc(vector->context, DCSR_I_MATRIX, 1, sizeof *vector->elsewhere);
-    if (!vector->elsewhere) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!vector->elsewhere) return dcsr_i_no_memory();
     pthread_mutex_init(&vector->elsewhere->lock, NULL);
     return DCSR_OK;
 }

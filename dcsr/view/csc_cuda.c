@@ -43,12 +43,12 @@ static dcsr_status open_turning(turning *t)
     uint32_t **const arrays[] = {&e->row, &e->column, &e->number, &t->column_spare, &t->number_spare};
     e->entries = rows->stored;
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
-        if (!(*arrays[k] = allocate(t, e->entries, sizeof(uint32_t)))) return DCSR_ERROR_OUT_OF_MEMORY;
+        if (!(*arrays[k] = allocate(t, e->entries, sizeof(uint32_t)))) return dcsr_i_no_memory();
     const bool copies = !rows->offsets && rows->value_size;
     if (copies) e->own_values = allocate(t, e->entries, rows->value_size);
     e->values = copies ? e->own_values : rows->values;
     t->walk_offsets = allocate(t, rows->rows + 1, sizeof *t->walk_offsets);
-    return t->walk_offsets && (!copies || e->own_values) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return t->walk_offsets && (!copies || e->own_values) ? DCSR_OK : dcsr_i_no_memory();
 }
 
 static void close_turning(turning *t)
@@ -86,7 +86,7 @@ static dcsr_status turn_by_sorting(const turning *t, uint32_t *columns, void *va
     uint64_t *keys, *words, *keys_spare = allocate(t, n, sizeof *keys),
                             *words_spare = rows->value_size ? allocate(t, n, sizeof *words) : NULL;
     dcsr_status status = dcsr_i_cuda_turn_rows(t->stream, rows, row_bits, &keys, &words);
-    if (!keys_spare || (rows->value_size && !words_spare)) status = DCSR_ERROR_OUT_OF_MEMORY;
+    if (!keys_spare || (rows->value_size && !words_spare)) status = dcsr_i_no_memory();
     /* The sort is stable, and rows ascend already. */
     if (status == DCSR_OK && column_bits)
         status = dcsr_i_cuda_sort(t->stream, &keys, &keys_spare, words ? &words : NULL,
@@ -120,14 +120,14 @@ dcsr_status dcsr_i_cuda_transpose(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_
 static dcsr_status fill(dcsr_i_csr *csc, const dcsr_i_cuda_rows *rows)
 {
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(csc->context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     csc->offsets = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, csc->rows + 1, sizeof *csc->offsets);
     if (csc->offsets) csc->columns = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, csc->nnz, sizeof *csc->columns);
     if (csc->columns && csc->value_size)
         csc->values = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, csc->nnz, csc->value_size);
     bool all = csc->columns && (csc->values || !csc->value_size);
     dcsr_status status = all ? dcsr_i_cuda_transpose(stream, rows, csc->offsets, csc->columns, csc->values)
-                             : DCSR_ERROR_OUT_OF_MEMORY;
+                             : dcsr_i_no_memory();
     if (status == DCSR_OK)
         status = dcsr_i_cuda_wait(stream, transposing);
     else
@@ -141,7 +141,7 @@ dcsr_status dcsr_i_cuda_csc_create(dcsr_i_csr **csc, dcsr_context *context, cons
 {
     dcsr_i_csr *made = dcsr_i_calloc(context, DCSR_I_MATRIX, 1, sizeof *made);
     *csc = NULL;
-    if (!made) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!made) return dcsr_i_no_memory();
     *made = (dcsr_i_csr){.context = context,
                          .engine = &dcsr_i_cuda_engine,
                          .version = version,

@@ -8,7 +8,7 @@ static dcsr_status fill(dcsr_i_csr *csr, dcsr_i_cuda_stream *stream, const dcsr_
                         uint64_t first)
 {
     csr->offsets = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, csr->rows + 1, sizeof *csr->offsets);
-    if (!csr->offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!csr->offsets) return dcsr_i_no_memory();
     DCSR_TRY(dcsr_i_cuda_sum_lengths(stream, rows, NULL, csr->rows, csr->offsets));
     if (csr->hold) {
         csr->columns = rows->columns + first;
@@ -18,7 +18,7 @@ static dcsr_status fill(dcsr_i_csr *csr, dcsr_i_cuda_stream *stream, const dcsr_
     csr->columns = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, csr->nnz, sizeof *csr->columns);
     if (csr->columns && csr->value_size)
         csr->values = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, csr->nnz, csr->value_size);
-    if (!csr->columns || (csr->value_size && !csr->values)) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!csr->columns || (csr->value_size && !csr->values)) return dcsr_i_no_memory();
     dcsr_i_cuda_walk walk = {*rows, NULL, csr->rows, csr->offsets};
     dcsr_i_cuda_gather(stream, &walk, csr->nnz, NULL, csr->columns, csr->values);
     return DCSR_OK;
@@ -27,7 +27,7 @@ static dcsr_status fill(dcsr_i_csr *csr, dcsr_i_cuda_stream *stream, const dcsr_
 dcsr_status dcsr_i_cuda_csr_fill(dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_i_table *table)
 {
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(csr->context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_i_cuda_rows rows = dcsr_i_cuda_rows_of_table(matrix, table);
     dcsr_status status = fill(csr, stream, &rows, table->first);
     dcsr_status waited = dcsr_i_cuda_wait(stream, "making a CSR view");
@@ -85,7 +85,7 @@ static dcsr_status gather_and_copy(dcsr_i_csr *csr, dcsr_i_cuda_stream *stream, 
     size_t size = csr->value_size;
     uint32_t *columns = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, csr->nnz, sizeof *columns);
     char *values = columns && size ? dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, csr->nnz, size) : NULL;
-    dcsr_status status = columns && (values || !size) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = columns && (values || !size) ? DCSR_OK : dcsr_i_no_memory();
     if (status == DCSR_OK) {
         dcsr_i_cuda_gather(stream, walk, csr->nnz, NULL, columns, values);
         status = copy_entries(csr, stream, columns, values);
@@ -103,7 +103,7 @@ static dcsr_status copy_rows(dcsr_i_csr *csr, dcsr_i_cuda_stream *stream, const 
         return copy_entries(csr, stream, device->columns, device->values);
     }
     uint64_t *offsets = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, csr->rows + 1, sizeof *offsets);
-    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!offsets) return dcsr_i_no_memory();
     dcsr_status status = dcsr_i_cuda_sum_lengths(stream, device, NULL, csr->rows, offsets);
     if (status == DCSR_OK) {
         uint64_t first = rows->table->first;
@@ -124,7 +124,7 @@ dcsr_status dcsr_i_cuda_download(dcsr_i_csr **csr, dcsr_context *context, const 
     *csr = NULL;
     if (!stream) {
         dcsr_i_csr_release(made);
-        return DCSR_ERROR_OUT_OF_MEMORY;
+        return dcsr_i_no_memory();
     }
     dcsr_status status = copy_rows(made, stream, rows);
     /* A failure may have left work on the stream. */
@@ -145,7 +145,7 @@ static dcsr_status copy_listed(dcsr_i_csr **csr, dcsr_context *context, dcsr_i_c
     if (landing) dcsr_i_cuda_copy(stream, landing, walk->offsets + walk->count, sizeof *landing);
     DCSR_TRY(dcsr_i_cuda_wait(stream, "copying rows to the host"));
     dcsr_i_csr *made = create_host_csr(context, rows, walk->count, *landing);
-    if (!made) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!made) return dcsr_i_no_memory();
     dcsr_i_cuda_copy(stream, made->offsets, walk->offsets, (walk->count + 1) * sizeof *made->offsets);
     dcsr_status status = gather_and_copy(made, stream, walk);
     if (status != DCSR_OK) {
@@ -162,7 +162,7 @@ dcsr_status dcsr_i_cuda_download_rows(dcsr_i_csr **csr, dcsr_context *context, d
 {
     *csr = NULL;
     uint64_t *offsets = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, count + 1, sizeof *offsets);
-    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!offsets) return dcsr_i_no_memory();
     dcsr_i_cuda_walk walk = {rows->device, list, count, offsets};
     dcsr_status status = dcsr_i_cuda_sum_lengths(stream, &rows->device, list, count, offsets);
     if (status == DCSR_OK) status = copy_listed(csr, context, stream, rows, &walk);

@@ -36,10 +36,10 @@ static dcsr_status make_empty(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
 static dcsr_status open_matrix(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
 {
     matrix->cuda = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *matrix->cuda);
-    if (!matrix->cuda) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!matrix->cuda) return dcsr_i_no_memory();
     DCSR_TRY(open_store(matrix));
     matrix->cuda->stream = dcsr_i_stream_borrow_to_write(matrix->context);
-    if (!matrix->cuda->stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!matrix->cuda->stream) return dcsr_i_no_memory();
     dcsr_status status = make_empty(matrix, rows, cols);
     dcsr_i_cuda_leave(matrix->cuda->stream);
     return status;

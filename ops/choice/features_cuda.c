@@ -9,7 +9,7 @@ static dcsr_status draw(uint32_t **there, uint64_t *count, dcsr_i_cuda_stream *s
                         uint64_t key)
 {
     uint32_t *drawn = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, draws, sizeof *drawn);
-    if (!drawn) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!drawn) return dcsr_i_no_memory();
     for (uint64_t i = 0; i < draws; i++)
         dcsr_i_cuda_copy(stream, drawn + i, *there + dcsr_i_random_below(dcsr_i_random(key, i), *count),
                          sizeof *drawn);
@@ -26,7 +26,7 @@ static dcsr_status copy_list(uint32_t **there, uint64_t count, dcsr_i_cuda_strea
     uint32_t *landing = dcsr_i_cuda_landing(stream, count * sizeof *landing);
     if (!landing) return dcsr_i_cuda_wait(stream, "reading rows for features");
     *there = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, count, sizeof **there);
-    if (!*there) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!*there) return dcsr_i_no_memory();
     memcpy(landing, list, count * sizeof *landing);
     dcsr_i_cuda_copy(stream, *there, landing, count * sizeof *landing);
     return dcsr_i_cuda_wait(stream, "reading rows for features"); /* what follows uses the landing again */
@@ -47,7 +47,7 @@ dcsr_status dcsr_i_features_download(dcsr_i_csr **csr, dcsr_context *context, co
                                      const uint32_t *list, uint64_t count, uint64_t key)
 {
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     uint32_t *there = NULL;
     dcsr_status status = make_list(&there, &count, stream, rows, list, key);
     if (status == DCSR_OK) status = dcsr_i_cuda_download_rows(csr, context, stream, rows, there, count);

@@ -163,8 +163,7 @@ dcsr_status dcsr_i_cuda_coo_add_up(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *st
     if (list->n < 2) return DCSR_OK;
     DCSR_TRY(dcsr_i_cuda_coo_open(&sums, stream, list->type, list->rows, list->cols, list->n));
     uint64_t *count = static_cast<uint64_t *>(dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *count));
-    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
-    if (count) status = make_sums(&sums, stream, *list, name, count);
+    dcsr_status status = count ? make_sums(&sums, stream, *list, name, count) : dcsr_i_no_memory();
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, count, 1, sizeof *count);
     if (status == DCSR_OK) std::swap(*list, sums);
     dcsr_i_cuda_coo_close(&sums, stream);

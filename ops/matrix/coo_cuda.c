@@ -19,7 +19,7 @@ dcsr_status dcsr_i_cuda_coo_open(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stre
     if (list->keys && size) list->values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, capacity, size);
     if (list->keys && (list->values || !size)) return DCSR_OK;
     dcsr_i_cuda_coo_close(list, stream);
-    return DCSR_ERROR_OUT_OF_MEMORY;
+    return dcsr_i_no_memory();
 }
 
 static void free_values(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream)
@@ -60,11 +60,11 @@ static dcsr_status open_sorting(sorting *s)
     dcsr_i_cuda_coo *list = s->list;
     s->size = dcsr_type_size(list->type);
     s->keys_spare = alloc_words(s);
-    if (!s->keys_spare) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!s->keys_spare) return dcsr_i_no_memory();
     if (!s->size) return DCSR_OK;
     s->words_spare = alloc_words(s);
     s->words = s->size == sizeof *s->words ? list->values : s->words_spare ? alloc_words(s) : NULL;
-    if (!s->words || !s->words_spare) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!s->words || !s->words_spare) return dcsr_i_no_memory();
     if (s->words != list->values)
         dcsr_i_cuda_widen(s->stream, list->values, (uint32_t)s->size, list->n, s->words);
     return DCSR_OK;
@@ -110,7 +110,7 @@ static dcsr_status combine(sorting *s, dcsr_policy policy)
 {
     dcsr_i_cuda_coo *list = s->list;
     uint64_t *count = dcsr_i_cuda_alloc(s->stream, DCSR_I_SCRATCH, 1, sizeof *count), *before = list->keys;
-    if (!count) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!count) return dcsr_i_no_memory();
     dcsr_i_cuda_keyed entries = {list->keys, s->words, list->n, list->type};
     dcsr_status status =
         dcsr_i_cuda_combine(s->stream, &entries, policy, s->keys_spare, s->words_spare, count);
@@ -165,7 +165,7 @@ static dcsr_status gather(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, dcs
     const dcsr_i_cuda_rows *rows = &walk.rows;
     uint64_t entries = rows->stored,
              *offsets = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, walk.count + 1, sizeof *offsets);
-    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!offsets) return dcsr_i_no_memory();
     walk.offsets = offsets;
     dcsr_status status = dcsr_i_cuda_sum_lengths(stream, rows, walk.list, walk.count, offsets);
     if (status == DCSR_OK && walk.list && !named)
@@ -200,7 +200,7 @@ static dcsr_status count_with(void (*add)(dcsr_i_cuda_stream *stream, const uint
                               uint64_t *result, const dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream)
 {
     unsigned long long *count = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *count);
-    if (!count) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!count) return dcsr_i_no_memory();
     dcsr_i_cuda_fill(stream, count, 0, sizeof *count);
     add(stream, list->keys, list->n, count);
     dcsr_status status =
@@ -232,7 +232,7 @@ static dcsr_status copy_duplicates(dcsr_i_cuda_coo *duplicates, dcsr_i_cuda_stre
 {
     uint64_t n, count = list->n + 1, *place = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, count, sizeof *place);
     uint32_t *keep = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, list->n, sizeof *keep);
-    dcsr_status status = place && keep ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = place && keep ? DCSR_OK : dcsr_i_no_memory();
     if (status == DCSR_OK) {
         dcsr_i_cuda_coo_mark_duplicates(stream, list, keep);
         status = count_chosen(&n, stream, list, keep, place);
@@ -352,7 +352,7 @@ static dcsr_status choose(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, con
 dcsr_status dcsr_i_cuda_coo_choose(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, const uint32_t *keep)
 {
     uint64_t count = list->n + 1, *place = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, count, sizeof *place);
-    if (!place) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!place) return dcsr_i_no_memory();
     dcsr_status status = choose(list, stream, keep, place);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, place, count, sizeof *place);
     return status;
@@ -364,7 +364,7 @@ static dcsr_status list_rows(uint32_t **rows, uint64_t *count, dcsr_i_cuda_strea
     dcsr_i_cuda_coo_mark_rows(stream, list, keep);
     DCSR_TRY(count_chosen(count, stream, list, keep, place));
     *rows = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, *count, sizeof **rows);
-    if (!*rows) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!*rows) return dcsr_i_no_memory();
     dcsr_i_cuda_coo_name_rows(stream, list, keep, place, *rows);
     return DCSR_OK;
 }
@@ -381,7 +381,7 @@ dcsr_status dcsr_i_cuda_coo_rows_used(uint32_t **rows, uint64_t *count, dcsr_i_c
     uint64_t *place = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n + 1, sizeof *place);
     uint32_t *keep = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof *keep);
     dcsr_status status =
-        place && keep ? list_rows(rows, count, stream, list, keep, place) : DCSR_ERROR_OUT_OF_MEMORY;
+        place && keep ? list_rows(rows, count, stream, list, keep, place) : dcsr_i_no_memory();
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, place, n + 1, sizeof *place);
     return status;
@@ -410,7 +410,7 @@ static dcsr_status cast_values(void **values, dcsr_i_cuda_stream *stream, const 
 {
     dcsr_i_cuda_body body = {.dense = true, .size = list->n, .capacity = list->n, .values = list->values};
     *values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, list->capacity, dcsr_type_size(type));
-    if (!*values) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!*values) return dcsr_i_no_memory();
     dcsr_i_cuda_run_cast(stream, type, *values, list->type, &body);
     return DCSR_OK;
 }
@@ -454,7 +454,7 @@ static dcsr_status count_and_write(dcsr_i_cuda_merge *merge, dcsr_i_cuda_stream 
     if (places)
         merge->begins = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 2 * (parts + 1), sizeof *merge->begins);
     dcsr_status status =
-        merge->begins ? merge_parts(merge, stream, type, counts, places) : DCSR_ERROR_OUT_OF_MEMORY;
+        merge->begins ? merge_parts(merge, stream, type, counts, places) : dcsr_i_no_memory();
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, merge->begins, 2 * (parts + 1), sizeof *merge->begins);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, places, parts + 1, sizeof *places);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, counts, parts, sizeof *counts);

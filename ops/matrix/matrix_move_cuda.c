@@ -26,7 +26,7 @@ typedef struct places {
 static dcsr_status bring(uint32_t **there, dcsr_i_cuda_stream *stream, const uint32_t *indices, uint64_t n)
 {
     *there = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof **there);
-    if (!*there) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!*there) return dcsr_i_no_memory();
     dcsr_i_cuda_copy(stream, *there, indices, n * sizeof **there);
     return DCSR_OK;
 }
@@ -43,7 +43,7 @@ static dcsr_status bring_given(uint32_t **there, dcsr_i_cuda_stream *stream, con
         dcsr_i_cuda_narrow(stream, words, n, *there, sizeof **there);
     }
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, words, n, sizeof *words);
-    return *there ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return *there ? DCSR_OK : dcsr_i_no_memory();
 }
 
 /* Neighbours need no array. */
@@ -78,7 +78,7 @@ static dcsr_status choose_inside(dcsr_i_cuda_coo *list, const places *p)
 {
     uint64_t n = list->n;
     uint32_t *keep = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, n, sizeof *keep);
-    if (!keep) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!keep) return dcsr_i_no_memory();
     dcsr_i_cuda_coo_mark_inside(p->stream, list, &p->region, keep);
     dcsr_status status = dcsr_i_cuda_coo_choose(list, p->stream, keep);
     dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
@@ -98,7 +98,7 @@ static dcsr_status multiply(dcsr_i_cuda_coo *list, const places *p, uint64_t *be
 {
     dcsr_i_cuda_coo all;
     uint64_t *total = dcsr_i_cuda_landing(p->stream, sizeof *total);
-    if (!total) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!total) return dcsr_i_no_memory();
     dcsr_i_cuda_coo_count_named(p->stream, list, &p->region.cols, begin);
     DCSR_TRY(dcsr_i_cuda_scan_u64(p->stream, begin, begin, list->n));
     dcsr_i_cuda_copy(p->stream, total, begin + list->n, sizeof *total);
@@ -114,7 +114,7 @@ static dcsr_status multiply(dcsr_i_cuda_coo *list, const places *p, uint64_t *be
 static dcsr_status extract_repeated(dcsr_i_cuda_coo *list, const places *p)
 {
     uint64_t count = list->n + 1, *begin = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, count, sizeof *begin);
-    if (!begin) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!begin) return dcsr_i_no_memory();
     dcsr_status status = multiply(list, p, begin);
     dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, begin, count, sizeof *begin);
     return status;
@@ -231,7 +231,7 @@ static dcsr_status set_values(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, co
     dcsr_i_scalar value = {0};
     dcsr_i_cast(type, &value, f->type, f->value, 1);
     T->values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, T->capacity, dcsr_type_size(type));
-    if (!T->values) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!T->values) return dcsr_i_no_memory();
     T->type = type;
     dcsr_i_cuda_coo_set_values(stream, T, value);
     return DCSR_OK;
@@ -288,7 +288,7 @@ static dcsr_status choose(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, con
 {
     uint64_t n = list->n;
     uint32_t *keep = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof *keep);
-    if (!keep) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!keep) return dcsr_i_no_memory();
     if (line)
         dcsr_i_cuda_coo_mark_inside(stream, list, line, keep);
     else

@@ -69,7 +69,7 @@ static dcsr_status apply_to(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, c
     size_t size = dcsr_type_size(type), before = dcsr_type_size(list->type);
     void *values = list->values;
     if (size != before) values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, list->capacity, size);
-    if (!values) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!values) return dcsr_i_no_memory();
     dcsr_i_cuda_coo_pass pass = {.x = list, .xtype = list->type, .ztype = type, .z = values};
     run_pass(a, stream, &pass);
     if (values != list->values)
@@ -123,7 +123,7 @@ static dcsr_status compute_select(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream
     DCSR_TRY(dcsr_i_cuda_coo_of_view(T, stream, a->A, takes_transpose_of_a(a->out)));
     uint64_t n = T->n;
     uint32_t *keep = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof *keep);
-    if (!keep) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!keep) return dcsr_i_no_memory();
     dcsr_status status = choose_with(T, stream, a, keep);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
     return status;
@@ -187,7 +187,7 @@ static dcsr_status multiply(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, cons
     }
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, b_offsets, b->rows + 1, sizeof *b_offsets);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, a_offsets, a->rows + 1, sizeof *a_offsets);
-    return b_offsets ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return b_offsets ? DCSR_OK : dcsr_i_no_memory();
 }
 
 static dcsr_status compute_kronecker(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const void *user)
@@ -220,7 +220,7 @@ static dcsr_status insert(dcsr_matrix *C, dcsr_i_cuda_stream *stream, const dcsr
                           dcsr_ticket **ticket)
 {
     uint64_t *cols = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, list->n, sizeof *cols);
-    if (!cols) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!cols) return dcsr_i_no_memory();
     dcsr_i_cuda_coo_split(stream, list, cols);
     dcsr_status status = dcsr_i_matrix_insert_device(C, "matrix_add", list->n, list->keys, cols, list->values,
                                                      dcsr_i_cuda_handle(stream), ticket);
@@ -232,7 +232,7 @@ static dcsr_status add(dcsr_matrix *C, dcsr_view *B, dcsr_ticket **ticket)
 {
     dcsr_i_cuda_coo list = {0};
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(C->context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_status status = dcsr_i_cuda_coo_as_stored(&list, stream, &dcsr_i_view_rows(B)->device);
     if (status == DCSR_OK) status = dcsr_i_cuda_coo_cast(&list, stream, C->type);
     if (status == DCSR_OK) status = insert(C, stream, &list, ticket);

@@ -48,7 +48,7 @@ static dcsr_status add_values(dcsr_i_scalar *sum, const adding *a, const dcsr_i_
     dcsr_i_scalar *landing = dcsr_i_cuda_landing(a->stream, sizeof *landing);
     if (!landing) return dcsr_i_cuda_wait(a->stream, "matrix_reduce");
     dcsr_i_cuda_sum_of_vector *partial = dcsr_i_cuda_alloc(a->stream, DCSR_I_SCRATCH, sums, sizeof *partial);
-    if (!partial) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!partial) return dcsr_i_no_memory();
     dcsr_i_cuda_run_reduce(a->stream, partial, a->monoid->op->name, dcsr_i_monoid_type(a->monoid), x, n);
     dcsr_i_cuda_copy(a->stream, landing, &partial->value, sizeof *landing);
     dcsr_i_cuda_free(a->stream, DCSR_I_SCRATCH, partial, sums, sizeof *partial);
@@ -71,7 +71,7 @@ static dcsr_status add_all(dcsr_i_scalar *sum, adding *a)
 static dcsr_status sum_all(dcsr_i_scalar *sum, const dcsr_monoid *monoid, dcsr_view *A)
 {
     adding a = {.stream = dcsr_i_stream_borrow(A->context), .monoid = monoid, .A = A};
-    if (!a.stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!a.stream) return dcsr_i_no_memory();
     dcsr_status status = add_all(sum, &a);
     dcsr_i_cuda_coo_close(&a.list, a.stream);
     if (status != DCSR_OK) dcsr_i_cuda_settle(a.stream, "matrix_reduce");
@@ -113,7 +113,7 @@ static dcsr_status sum_rows(const dcsr_i_vector_output *out, const dcsr_monoid *
 {
     dcsr_context *context = A->context;
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_i_cuda_body T = {0};
     dcsr_status status = add_rows(&T, stream, out, monoid, A);
     if (status == DCSR_OK)
@@ -134,7 +134,7 @@ static dcsr_status count_listed(uint64_t *entries, dcsr_i_cuda_stream *stream, c
                                 const uint32_t *list, uint64_t n)
 {
     uint64_t *offsets = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n + 1, sizeof *offsets);
-    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!offsets) return dcsr_i_no_memory();
     uint64_t *total = dcsr_i_cuda_landing(stream, sizeof *total);
     dcsr_status status = dcsr_i_cuda_sum_lengths(stream, rows, list, n, offsets);
     if (status == DCSR_OK && total) dcsr_i_cuda_copy(stream, total, offsets + n, sizeof *total);
@@ -147,7 +147,7 @@ static dcsr_status count_listed(uint64_t *entries, dcsr_i_cuda_stream *stream, c
 static dcsr_status count_rows(uint64_t *entries, dcsr_view *A, const dcsr_vector *rows)
 {
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(A->context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_i_cuda_body listed;
     dcsr_status status = dcsr_i_cuda_vector_read(&listed, rows, stream, DCSR_CUDA_SPARSE);
     if (status == DCSR_OK)

@@ -22,7 +22,7 @@ static dcsr_status produce(dcsr_i_cuda_sink *sink, void *user)
     if (!rows->stored) return DCSR_OK;
     DCSR_TRY(dcsr_i_cuda_sink_room(sink, rows->stored, &first));
     uint64_t *offsets = dcsr_i_cuda_alloc(sink->stream, DCSR_I_SCRATCH, rows->cols + 1, sizeof *offsets);
-    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!offsets) return dcsr_i_no_memory();
     dcsr_status status =
         dcsr_i_cuda_transpose(sink->stream, rows, offsets, C->arena.columns + first,
                               rows->value_size ? C->arena.values + first * rows->value_size : NULL);

@@ -24,7 +24,7 @@ static dcsr_status choose_true(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream
 {
     uint64_t n = list->n;
     uint32_t *keep = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof *keep);
-    if (!keep) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!keep) return dcsr_i_no_memory();
     dcsr_i_cuda_coo_mark_true(stream, list, keep);
     dcsr_status status = dcsr_i_cuda_coo_choose(list, stream, keep);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
@@ -59,7 +59,7 @@ static dcsr_status bring_bits(uint32_t **bits, dcsr_i_cuda_stream *stream, const
         dcsr_i_cuda_coo_set_bits(stream, *bits, indices, list->n);
     }
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, indices, list->n, sizeof *indices);
-    return *bits && indices ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return *bits && indices ? DCSR_OK : dcsr_i_no_memory();
 }
 
 /* ---- Writing ---- */
@@ -123,7 +123,7 @@ static dcsr_status choose_staying(dcsr_i_cuda_coo *list, const writing *w, dcsr_
     if (status == DCSR_OK && region) status = bring_bits(&of_cols, w->stream, &region->cols, cols);
     if (status == DCSR_OK) {
         keep = dcsr_i_cuda_alloc(w->stream, DCSR_I_SCRATCH, n, sizeof *keep);
-        status = keep ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+        status = keep ? DCSR_OK : dcsr_i_no_memory();
     }
     if (status == DCSR_OK) {
         how.region = region != NULL;
@@ -154,7 +154,7 @@ static dcsr_status find_rows(writing *w)
     } else if (change.in_region && out->region->rows.n <= most) {
         w->count = out->region->rows.n;
         w->rows = dcsr_i_cuda_alloc(w->stream, DCSR_I_SCRATCH, w->count, sizeof *w->rows);
-        if (!w->rows) return DCSR_ERROR_OUT_OF_MEMORY;
+        if (!w->rows) return dcsr_i_no_memory();
         dcsr_i_cuda_copy(w->stream, w->rows, out->region->rows.indices, w->count * sizeof *w->rows);
     }
     w->keep = w->rows != NULL;
@@ -207,7 +207,7 @@ static dcsr_status put_duplicates_back(writing *w)
 {
     uint64_t n = w->T.n;
     uint32_t *keep = dcsr_i_cuda_alloc(w->stream, DCSR_I_SCRATCH, n, sizeof *keep);
-    if (!keep) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!keep) return dcsr_i_no_memory();
     dcsr_i_cuda_coo_mark_missing(w->stream, &w->T, &w->duplicates, keep);
     dcsr_status status = dcsr_i_cuda_coo_choose(&w->T, w->stream, keep);
     dcsr_i_cuda_free(w->stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
@@ -306,7 +306,7 @@ dcsr_status dcsr_i_cuda_matrix_run(const dcsr_i_matrix_output *out, dcsr_i_cuda_
                  .complement = desc && desc->mask_complement,
                  .replace = desc && desc->replace};
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(out->C->context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_status status = out->in_turn ? DCSR_OK : compute_before(&w, stream);
     if (status == DCSR_OK) status = dcsr_i_result_turn(out->C, out->call, write_in_turn, &w);
     dcsr_i_cuda_coo_close(&w.T, stream);

@@ -51,7 +51,7 @@ static dcsr_status take_parts(dcsr_i_cuda_mxm_alike *x, dcsr_i_cuda_stream *stre
     list_parts(parts, x, job);
     for (int k = first; k < end; k++) {
         *parts[k].array = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, parts[k].count, parts[k].size);
-        if (!*parts[k].array) return DCSR_ERROR_OUT_OF_MEMORY;
+        if (!*parts[k].array) return dcsr_i_no_memory();
     }
     return DCSR_OK;
 }

@@ -255,7 +255,7 @@ dcsr_status dcsr_i_cuda_mxm_total(dcsr_i_cuda_stream *stream, const uint32_t *le
 {
     unsigned long long *sum = (unsigned long long *)dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *sum);
     uint64_t *landing = (uint64_t *)dcsr_i_cuda_landing(stream, sizeof *landing);
-    if (!sum || !landing) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!sum || !landing) return dcsr_i_no_memory();
     dcsr_i_cuda_fill(stream, sum, 0, sizeof *sum);
     dcsr_i_cuda_launch(stream, add_lengths, rows, length, rows, sum);
     dcsr_i_cuda_copy(stream, landing, sum, sizeof *landing);

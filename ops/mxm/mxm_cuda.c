@@ -84,7 +84,7 @@ static dcsr_status open_b(multiplying *m)
     DCSR_TRY(dcsr_i_cuda_coo_of_view(b, m->stream, B, transposed));
     m->b_columns = allocate(m, b->n, sizeof *m->b_columns);
     m->b_offsets = allocate(m, b->rows + 1, sizeof *m->b_offsets);
-    if (!m->b_columns || !m->b_offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!m->b_columns || !m->b_offsets) return dcsr_i_no_memory();
     dcsr_i_cuda_take_low(m->stream, b->keys, b->n, 32, m->b_columns);
     dcsr_i_cuda_coo_offsets(m->stream, b, m->b_offsets);
     m->rows = (dcsr_i_cuda_rows){.rows = b->rows,
@@ -103,7 +103,7 @@ static dcsr_status choose_rows(multiplying *m)
 {
     uint64_t n = m->a.n;
     uint32_t *keep = allocate(m, n, sizeof *keep);
-    if (!keep) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!keep) return dcsr_i_no_memory();
     dcsr_i_cuda_mxm_mark(m->stream, m->a.keys, n, m->place_offsets, keep);
     dcsr_status status = dcsr_i_cuda_coo_choose(&m->a, m->stream, keep);
     release(m, keep, n, sizeof *keep);
@@ -120,7 +120,7 @@ static dcsr_status use_mask(multiplying *m)
                                 m->rows.cols));
     DCSR_TRY(dcsr_i_cuda_mask_places(&m->places, m->stream, out->mask, out->desc));
     m->place_offsets = allocate(m, m->places.rows + 1, sizeof *m->place_offsets);
-    if (!m->place_offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!m->place_offsets) return dcsr_i_no_memory();
     dcsr_i_cuda_coo_offsets(m->stream, &m->places, m->place_offsets);
     return choose_rows(m);
 }
@@ -138,7 +138,7 @@ static dcsr_status open_product(multiplying *m)
     m->columns = allocate(m, m->a.n, sizeof *m->columns);
     m->offsets = allocate(m, m->a.n + 1, sizeof *m->offsets);
     m->cut = allocate(m, 1, sizeof *m->cut);
-    if (!m->columns || !m->offsets || !m->cut) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!m->columns || !m->offsets || !m->cut) return dcsr_i_no_memory();
     dcsr_i_cuda_take_low(m->stream, m->a.keys, m->a.n, 32, m->columns);
     return dcsr_i_cuda_sum_lengths(m->stream, &m->rows, m->columns, m->a.n, m->offsets);
 }
@@ -156,7 +156,7 @@ static dcsr_status open_part(const multiplying *m, dcsr_i_cuda_coo *part, uint64
 static dcsr_status expand_wanted(const multiplying *m, const dcsr_i_cuda_products *p, dcsr_i_cuda_coo *part)
 {
     uint64_t parts = dcsr_i_cuda_mxm_parts(p), n, *starts = allocate(m, parts + 1, sizeof *starts);
-    if (!starts) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!starts) return dcsr_i_no_memory();
     dcsr_i_cuda_mxm_count(m->stream, p, starts);
     dcsr_status status = dcsr_i_cuda_scan_u64(m->stream, starts, starts, parts);
     if (status == DCSR_OK) status = dcsr_i_cuda_read_back(m->stream, &n, starts + parts, sizeof n, operation);

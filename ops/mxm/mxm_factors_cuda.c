@@ -67,7 +67,7 @@ dcsr_status dcsr_i_cuda_mxm_sort_rows(dcsr_i_cuda_stream *stream, const uint32_t
     unsigned long long begin[DCSR_CUDA_MXM_CLASSES], at = 0;
     for (int k = 0; k < DCSR_CUDA_MXM_CLASSES; at += census->rows[k++]) begin[k] = at;
     void *landing = dcsr_i_cuda_landing(stream, sizeof begin);
-    if (!landing) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!landing) return dcsr_i_no_memory();
     memcpy(landing, begin, sizeof begin);
     dcsr_i_cuda_copy(stream, next, landing, sizeof begin);
     dcsr_i_cuda_mxm_place_by_class(stream, row, count, products, next, list);

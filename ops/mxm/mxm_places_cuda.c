@@ -60,7 +60,7 @@ static dcsr_status open_product(multiplication *m, dcsr_type type)
     if (T->values) T->type = type;
     if (!m->offsets || !m->a_heads || !m->products || !m->size || !m->list || !m->found || !m->counters ||
         !m->census || T->type != type)
-        return DCSR_ERROR_OUT_OF_MEMORY;
+        return dcsr_i_no_memory();
     dcsr_i_cuda_fill(m->stream, m->counters, 0, COUNTERS * sizeof *m->counters);
     dcsr_i_cuda_fill(m->stream, m->found, 0, T->n * sizeof *m->found);
     dcsr_i_cuda_coo_offsets(m->stream, T, m->offsets);
@@ -96,7 +96,7 @@ static void close_product(multiplication *m)
 static dcsr_status count_disorder(multiplication *m, const dcsr_i_cuda_rows *rows)
 {
     uint64_t *offsets = allocate(m, rows->rows + 1, sizeof *offsets);
-    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!offsets) return dcsr_i_no_memory();
     const dcsr_i_cuda_walk walk = {*rows, NULL, rows->rows, offsets};
     dcsr_status status = dcsr_i_cuda_sum_lengths(m->stream, rows, NULL, rows->rows, offsets);
     if (status == DCSR_OK)
@@ -114,7 +114,7 @@ static dcsr_status find_dots(multiplication *m, bool weighs, uint64_t *cost)
     DCSR_TRY(count_disorder(m, &m->job.a));
     DCSR_TRY(count_disorder(m, &m->dots.b));
     uint64_t *heads = allocate(m, m->dots.b.rows, sizeof *heads);
-    if (!heads) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!heads) return dcsr_i_no_memory();
     dcsr_i_cuda_mxm_heads(m->stream, &m->dots.b, heads);
     m->dots.b_heads = m->t_heads = heads;
     if (weighs) dcsr_i_cuda_mxm_weigh_dots(m->stream, &m->dots, &m->places, NULL, m->counters + COST);
@@ -198,7 +198,7 @@ static dcsr_status compute(multiplication *m)
     }
     DCSR_TRY(dcsr_i_cuda_mxm_find_rows(&m->job.b, m->B, m->transpose_b));
     m->b_heads = allocate(m, m->job.b.rows, sizeof *m->b_heads);
-    if (!m->b_heads) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!m->b_heads) return dcsr_i_no_memory();
     dcsr_i_cuda_mxm_heads(m->stream, &m->job.b, m->b_heads);
     m->job.b_heads = m->b_heads;
     dcsr_i_cuda_mxm_products(m->stream, &m->job, m->products, m->census);

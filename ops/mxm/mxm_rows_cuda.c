@@ -103,7 +103,7 @@ static dcsr_status open_product(multiplication *m)
     m->census = allocate(m, 1, sizeof *m->census);
     m->left = allocate(m, rows, sizeof *m->left);
     if (!m->b_heads || (!one && !m->a_heads) || !m->products || !m->counters || !m->census || !m->left)
-        return DCSR_ERROR_OUT_OF_MEMORY;
+        return dcsr_i_no_memory();
     dcsr_i_cuda_mxm_heads(m->stream, &m->job.b, m->b_heads);
     if (!one) dcsr_i_cuda_mxm_heads(m->stream, &m->job.a, m->a_heads);
     m->job.b_heads = m->b_heads;
@@ -221,7 +221,7 @@ static dcsr_status grow_arrays(multiplication *m, uint64_t entries)
     if (grows && m->filled && size) dcsr_i_cuda_copy(m->stream, values, job->values, m->filled * size);
     release(m, grows ? job->values : values, grows ? m->capacity : capacity, size);
     release(m, grows ? job->columns : columns, grows ? m->capacity : capacity, sizeof *columns);
-    if (!grows) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!grows) return dcsr_i_no_memory();
     job->columns = columns;
     job->values = values;
     job->first = m->filled;
@@ -281,7 +281,7 @@ static dcsr_status run_in_order(multiplication *m, bin *b)
     b->count = m->job.a.rows;
     m->status_count = dcsr_i_cuda_mxm_short_tiles(b->count, b->how.bits);
     m->status = allocate(m, m->status_count, sizeof *m->status);
-    if (!m->status) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!m->status) return dcsr_i_no_memory();
     dcsr_i_cuda_fill(m->stream, m->status, 0, m->status_count * sizeof *m->status);
     m->job.status = m->status;
     m->job.row = NULL;
@@ -294,7 +294,7 @@ static dcsr_status run_in_order(multiplication *m, bin *b)
 static dcsr_status list_rows(multiplication *m, const uint32_t *from, uint64_t count)
 {
     if (!m->list) m->list = allocate(m, m->job.a.rows, sizeof *m->list);
-    if (!m->list) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!m->list) return dcsr_i_no_memory();
     return dcsr_i_cuda_mxm_sort_rows(m->stream, from, count, m->products, &m->known, m->counters + BY_CLASS,
                                      m->list);
 }
@@ -366,7 +366,7 @@ static dcsr_status plan_slices(multiplication *m)
     m->slice = left / m->entry_bytes;
     m->listed = dcsr_i_alloc(context, DCSR_I_SCRATCH, rows, sizeof *m->listed);
     m->known_products = dcsr_i_alloc(context, DCSR_I_SCRATCH, rows, sizeof *m->known_products);
-    return m->listed && m->known_products ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return m->listed && m->known_products ? DCSR_OK : dcsr_i_no_memory();
 }
 
 /* Computes the rows of which known tells, all or those in `from`; *left of them are then in m->left. */
@@ -497,7 +497,7 @@ static dcsr_status make_list(const multiplication *m, dcsr_i_cuda_coo *T, dcsr_t
     uint64_t *offsets = allocate(m, rows + 1, sizeof *offsets);
     dcsr_status status = offsets
                              ? dcsr_i_cuda_coo_open(T, m->stream, type, rows, m->job.b.cols, m->sink->stored)
-                             : DCSR_ERROR_OUT_OF_MEMORY;
+                             : dcsr_i_no_memory();
     if (status == DCSR_OK) status = dcsr_i_cuda_scan_u32(m->stream, m->sink->length, offsets, rows);
     if (status == DCSR_OK) {
         dcsr_i_cuda_mxm_list(m->stream, &m->job, offsets, T->keys, T->values);
@@ -521,7 +521,7 @@ dcsr_status dcsr_i_cuda_mxm_rows_as_list(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream 
     const uint64_t rows = m.job.a.rows;
     m.job.begin = sink.begin = allocate(&m, rows, sizeof *sink.begin);
     m.job.length = sink.length = allocate(&m, rows, sizeof *sink.length);
-    dcsr_status status = sink.begin && sink.length ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = sink.begin && sink.length ? DCSR_OK : dcsr_i_no_memory();
     if (status == DCSR_OK) dcsr_i_cuda_fill(stream, sink.length, 0, rows * sizeof *sink.length);
     if (status == DCSR_OK) status = open_product(&m);
     if (status == DCSR_OK) status = compute_rows(&m);

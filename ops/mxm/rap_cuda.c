@@ -52,7 +52,7 @@ static dcsr_status open_triple(triple *t)
     t->census = allocate(t, 1, sizeof *t->census);
     if (!t->r_heads || !t->a_heads || !t->p_heads || !t->product_heads || !t->products || !t->terms ||
         !t->list || !t->counters || !t->census)
-        return DCSR_ERROR_OUT_OF_MEMORY;
+        return dcsr_i_no_memory();
     dcsr_i_cuda_mxm_heads(t->stream, r, t->r_heads);
     dcsr_i_cuda_mxm_heads(t->stream, a, t->a_heads);
     dcsr_i_cuda_mxm_heads(t->stream, p, t->p_heads);
@@ -163,7 +163,7 @@ static dcsr_status produce(dcsr_i_cuda_sink *sink, void *user)
     DCSR_TRY(dcsr_i_cuda_sink_room(sink, t->work, &job->first));
     DCSR_TRY(run_bins(t, sink->stream));
     DCSR_TRY(dcsr_i_cuda_read_back(sink->stream, counters, t->counters, sizeof counters, operation));
-    if (counters[LEFT]) return DCSR_ERROR_OUT_OF_MEMORY; /* in a table */
+    if (counters[LEFT]) return dcsr_i_no_memory(); /* in a table */
     sink->stored = counters[NEXT];
     dcsr_i_cuda_sink_cut(sink, counters[NEXT]);
     return DCSR_OK;
@@ -220,7 +220,7 @@ dcsr_status dcsr_i_cuda_rap(bool *taken, const dcsr_i_matrix_output *out, const 
     DCSR_TRY(dcsr_i_cuda_mxm_find_rows(&t.job.inner.b, views[2], false));
     t.job.outer.b = t.job.inner.a;
     t.stream = dcsr_i_stream_borrow(context);
-    if (!t.stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!t.stream) return dcsr_i_no_memory();
     dcsr_status status = multiply(taken, &t);
     close_triple(&t);
     const dcsr_status waited = dcsr_i_cuda_wait(t.stream, operation);

@@ -64,7 +64,7 @@ dcsr_status dcsr_i_cuda_wanted_open(dcsr_i_cuda_wanted *wanted, dcsr_i_cuda_stre
     }
     wanted->own =
         dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, dcsr_i_cuda_bit_words(mask->size), sizeof *wanted->own);
-    if (!wanted->own) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!wanted->own) return dcsr_i_no_memory();
     dcsr_i_cuda_mxv_mask(stream, wanted->own, &body, mask->type);
     wanted->bits = wanted->own;
     return DCSR_OK;
@@ -220,7 +220,7 @@ static dcsr_status open_vector(product *p)
     if (!p->x.semiring.reads_vector || u->type == type) return DCSR_OK;
     p->cast_count = p->x.u.dense ? u->size : u->body.nvals;
     p->cast = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, p->cast_count, dcsr_type_size(type));
-    if (!p->cast) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!p->cast) return dcsr_i_no_memory();
     dcsr_i_cuda_mxv_cast(p->stream, type, p->cast, u->type, p->x.u.values, p->cast_count);
     p->x.u.values = p->cast;
     return DCSR_OK;
@@ -247,7 +247,7 @@ static dcsr_status open_offsets(product *p, uint64_t count)
 {
     p->offsets = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, count + 1, sizeof *p->offsets);
     p->walked = count;
-    return p->offsets ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return p->offsets ? DCSR_OK : dcsr_i_no_memory();
 }
 
 /* Finds p->entries; then the way may be another. A push over a list begins with the lengths of its columns, which are
@@ -307,7 +307,7 @@ static dcsr_status pull(product *p)
         p->looked_at = p->x.rows.stored;
     if (is_spmv(p)) return spmv(p, plan);
     void *part = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, plan->counts.parts, DCSR_CUDA_MXV_PART);
-    dcsr_status status = part ? open_result(p, true) : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = part ? open_result(p, true) : dcsr_i_no_memory();
     if (status == DCSR_OK) dcsr_i_cuda_mxv_pull(p->stream, &p->x, plan, part);
     dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, part, plan->counts.parts, DCSR_CUDA_MXV_PART);
     return status;
@@ -358,7 +358,7 @@ static dcsr_status push_walk(product *p, const uint64_t *offsets)
     size_t sum_size = dcsr_i_cuda_mxv_sum_size((dcsr_type)p->x.semiring.type);
     bool apart = sums_up && sum_size != p->size;
     void *sums = apart ? dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, n, sum_size) : p->x.t.values;
-    if (!sums) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!sums) return dcsr_i_no_memory();
     dcsr_i_cuda_mxv_push(p->stream, &p->x, offsets, entries, sums);
     if (apart) dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, sums, n, sum_size);
     return few ? make_sparse(p, entries) : DCSR_OK;
@@ -418,7 +418,7 @@ static dcsr_status run(const dcsr_i_mxv_call *call)
     dcsr_i_cuda_semiring_of(&p.x.semiring, call->semiring, call->vector_first, rows->type);
     p.size = dcsr_type_size((dcsr_type)p.x.semiring.type);
     p.stream = dcsr_i_stream_borrow(call->w->context);
-    if (!p.stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!p.stream) return dcsr_i_no_memory();
     dcsr_status status = choose_way(&p);
     if (status == DCSR_OK) status = compute(&p);
     if (status == DCSR_OK)

@@ -67,7 +67,7 @@ static dcsr_status merge_with(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm
     if (sums) dcsr_i_cuda_spmm_merge(stream, x, offsets, shares, sums);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, sums, values, size);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, shares, warps, sizeof *shares);
-    return sums ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return sums ? DCSR_OK : dcsr_i_no_memory();
 }
 
 static dcsr_status merge(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x)
@@ -75,7 +75,7 @@ static dcsr_status merge(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x)
     uint64_t rows = x->rows.rows;
     if (x->rows.offsets && !x->wanted.bits && !x->wanted.flip) return merge_with(stream, x, x->rows.offsets);
     uint64_t *offsets = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, rows + 1, sizeof *offsets);
-    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!offsets) return dcsr_i_no_memory();
     dcsr_i_cuda_spmm_lengths(stream, x, offsets);
     dcsr_status status = dcsr_i_cuda_scan_u64(stream, offsets, offsets, rows);
     if (status == DCSR_OK) status = merge_with(stream, x, offsets);
@@ -100,7 +100,7 @@ typedef struct product {
 static dcsr_status bring(void **mine, const product *p, const void *from, uint64_t bytes)
 {
     *mine = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, bytes, 1);
-    if (!*mine) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!*mine) return dcsr_i_no_memory();
     if (from) dcsr_i_cuda_copy(p->stream, *mine, from, bytes);
     return DCSR_OK;
 }
@@ -153,7 +153,7 @@ static dcsr_status split_in_groups(const product *p, const dcsr_i_cuda_spmm *x)
     uint64_t values = plan->counts.longest > DCSR_CUDA_SPMV_PART ? plan->counts.parts * x->width : 0;
     size_t size = dcsr_type_size((dcsr_type)x->semiring.type);
     void *sums = values ? dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, values, size) : NULL;
-    if (values && !sums) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (values && !sums) return dcsr_i_no_memory();
     dcsr_i_cuda_spmm_groups(p->stream, x, plan, sums);
     dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, sums, values, size);
     return DCSR_OK;
@@ -201,7 +201,7 @@ static dcsr_status run(const dcsr_i_cuda_spmm_call *call)
     p.x_bytes = rows.cols * call->columns * dcsr_type_size(type);
     p.y_bytes = rows.rows * call->columns * dcsr_type_size(p.type);
     p.stream = dcsr_i_stream_borrow(context);
-    if (!p.stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!p.stream) return dcsr_i_no_memory();
     dcsr_spmm_mapping mapping = call->desc ? call->desc->mapping : DCSR_SPMM_AUTO;
     dcsr_status status = multiply(&mapping, &p);
     close_product(&p);

@@ -127,7 +127,7 @@ static dcsr_status make_plan(dcsr_i_cuda_spmv_plan *plan, dcsr_i_cuda_piece_map 
     dcsr_i_cuda_spmv_counts counts;
     uint64_t words = 0;
     m.counts = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *m.counts);
-    if (!m.counts) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!m.counts) return dcsr_i_no_memory();
     if (map && !rows->offsets && !contiguous) measure_map(&m);
     dcsr_status status = count(&m, &counts, &words);
     bool ready = status == DCSR_OK;
@@ -144,7 +144,7 @@ static dcsr_status make_plan(dcsr_i_cuda_spmv_plan *plan, dcsr_i_cuda_piece_map 
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, m.counts, 1, sizeof *m.counts);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, m.words, m.groups, sizeof *m.words);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, m.before, m.groups + 1, sizeof *m.before);
-    if (status == DCSR_OK && !ready) status = DCSR_ERROR_OUT_OF_MEMORY;
+    if (status == DCSR_OK && !ready) status = dcsr_i_no_memory();
     return status == DCSR_OK ? dcsr_i_cuda_wait(stream, "spmv") : status;
 }
 
@@ -202,7 +202,7 @@ static void drop(dcsr_i_attachment *kept, dcsr_view *view)
 static dcsr_status make(dcsr_i_attachment **kept, dcsr_view *view)
 {
     kept_plans *k = dcsr_i_calloc(dcsr_i_view_context(view), DCSR_I_MATRIX, 1, sizeof *k);
-    if (!k) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!k) return dcsr_i_no_memory();
     pthread_mutex_init(&k->lock, NULL);
     k->kept.drop = drop;
     *kept = &k->kept;
@@ -216,7 +216,7 @@ static dcsr_status make_one(kept_plans *k, int which, bool with_map, dcsr_view *
     const dcsr_i_table *table = dcsr_i_view_rows(view)->table;
     dcsr_context *context = dcsr_i_view_context(view);
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_i_cuda_spmv_plan *plan = k->made[which] ? NULL : &k->plan[which];
     dcsr_i_cuda_piece_map *map = with_map ? &k->map[which] : NULL;
     dcsr_status status = make_plan(plan, map, stream, rows, !which && table && table->contiguous);
@@ -309,10 +309,10 @@ dcsr_status dcsr_i_cuda_spmv_anywhere(void *y, dcsr_view *A, const void *x, dcsr
     const size_t size = rows->type == DCSR_PATTERN ? sizeof(double) : dcsr_type_size(rows->type);
     const bool bring_y = rows->rows && !on_device(A, y), bring_x = rows->cols && !on_device(A, x);
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     void *my_y = bring_y ? dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, rows->rows, size) : NULL;
     void *my_x = bring_x ? dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, rows->cols, size) : NULL;
-    dcsr_status status = (my_y || !bring_y) && (my_x || !bring_x) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = (my_y || !bring_y) && (my_x || !bring_x) ? DCSR_OK : dcsr_i_no_memory();
     if (!status) {
         if (bring_x) dcsr_i_cuda_copy(stream, my_x, x, rows->cols * size);
         status = put(user, stream, bring_y ? my_y : y, A, bring_x ? my_x : x);
@@ -336,7 +336,7 @@ dcsr_status dcsr_i_cuda_spmv_in_place(void *y, dcsr_view *A, const void *x, dcsr
                            "%s_on_stream: %s is not in the memory of the context's device; use dcsr_%s()",
                            operation, y_is_elsewhere ? "y" : "x", operation);
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_status status = put(user, stream, y, A, x);
     /* Nothing is on the library's own stream: this only tells whether all was accepted. */
     if (!status) status = dcsr_i_cuda_wait(stream, "spmv");

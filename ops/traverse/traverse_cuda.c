@@ -82,10 +82,10 @@ dcsr_status dcsr_i_cuda_traverse(int32_t *level, dcsr_traverse_result *result, d
     const dcsr_i_rows *rows = dcsr_i_view_rows(A);
     dcsr_i_cuda_traversal search = {.rows = rows->device, .words = (rows->rows + 31) / 32};
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     size_t bytes = bytes_of(&search);
     char *block = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, bytes, 1);
-    dcsr_status status = block ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = block ? DCSR_OK : dcsr_i_no_memory();
     dcsr_traverse_result found;
     if (status == DCSR_OK) {
         lay_out(&search, block);

@@ -37,7 +37,7 @@ static dcsr_status run_on(const pass *p, dcsr_i_cuda_stream *stream)
         dcsr_i_cuda_copy(stream, landing, sums, sizeof *landing);
     }
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, sums, count, sizeof *sums);
-    if (!sums) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!sums) return dcsr_i_no_memory();
     DCSR_TRY(dcsr_i_cuda_wait(stream, p->call)); /* which also tells that there is no landing */
     *p->total = *landing;
     return DCSR_OK;
@@ -46,7 +46,7 @@ static dcsr_status run_on(const pass *p, dcsr_i_cuda_stream *stream)
 static dcsr_status run(const pass *p, dcsr_context *context)
 {
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_status status = run_on(p, stream);
     dcsr_i_stream_return(context, stream);
     return status;

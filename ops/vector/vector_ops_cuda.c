@@ -56,7 +56,7 @@ static dcsr_status take_list(computing *c, dcsr_i_cuda_body *T, size_t size)
         return DCSR_OK;
     }
     void *values = dcsr_i_cuda_alloc(c->stream, DCSR_I_SCRATCH, list->capacity, size);
-    if (!values) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!values) return dcsr_i_no_memory();
     dcsr_i_cuda_free(c->stream, DCSR_I_SCRATCH, list->values, list->capacity, 0);
     *T = *list;
     T->values = values;
@@ -85,7 +85,7 @@ static dcsr_status compute_chosen(computing *c, dcsr_i_cuda_body *T)
     DCSR_TRY(dcsr_i_cuda_body_sparse(T, stream, size, list->size, n));
     uint32_t *bits = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, words, sizeof *bits);
     void *values = bits ? dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, size) : NULL;
-    dcsr_status status = values ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = values ? DCSR_OK : dcsr_i_no_memory();
     if (status == DCSR_OK) {
         *c->pass = (dcsr_i_cuda_pass){
             .n = n, .list = list->indices, .length = list->count, .present = bits, .values = values};
@@ -123,7 +123,7 @@ static dcsr_status with_stream(const dcsr_i_vector_output *out, operation *op, c
 {
     dcsr_context *context = out->w->context;
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     computing c = {.out = out, .stream = stream};
     dcsr_status status = op(&c, operands);
     if (c.own_list) dcsr_i_cuda_body_free(&c.list, stream, 0);
@@ -320,7 +320,7 @@ static dcsr_status compute_extract(computing *c, const void *operands)
     dcsr_i_cuda_form form = op->n > op->u->size / 16 ? DCSR_CUDA_DENSE : DCSR_CUDA_AS_IT_IS;
     DCSR_TRY(dcsr_i_cuda_vector_read(&body, op->u, c->stream, form));
     uint64_t *indices = dcsr_i_cuda_alloc(c->stream, DCSR_I_SCRATCH, op->n, sizeof *indices);
-    if (!indices) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!indices) return dcsr_i_no_memory();
     dcsr_i_cuda_copy(c->stream, indices, op->indices, op->n * sizeof *indices);
     gather pass = {.x = dcsr_i_cuda_source_of(&body, op->u->type, NULL), .indices = indices};
     if (!c->list.indices) c->full = is_full(&body);
@@ -359,8 +359,8 @@ static void *take(places *p, uint64_t count, size_t size)
 static dcsr_status open_places(places *p, const uint64_t *indices)
 {
     uint64_t words = dcsr_i_cuda_bit_words(p->size);
-    if (!(p->indices = take(p, p->n, sizeof *indices))) return DCSR_ERROR_OUT_OF_MEMORY;
-    if (!(p->region = take(p, words, sizeof *p->region))) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!(p->indices = take(p, p->n, sizeof *indices))) return dcsr_i_no_memory();
+    if (!(p->region = take(p, words, sizeof *p->region))) return dcsr_i_no_memory();
     dcsr_i_cuda_copy(p->stream, p->indices, indices, p->n * sizeof *indices);
     dcsr_i_cuda_fill(p->stream, p->region, 0, words * sizeof *p->region);
     dcsr_i_cuda_run_mark(p->stream, p->region, p->indices, p->n);
@@ -379,7 +379,7 @@ static dcsr_status place(dcsr_i_cuda_body *T, places *p, const dcsr_vector *u)
 {
     dcsr_i_cuda_body body;
     DCSR_TRY(dcsr_i_cuda_vector_read(&body, u, p->stream, DCSR_CUDA_DENSE));
-    if (!(p->number = take(p, p->size, sizeof *p->number))) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!(p->number = take(p, p->size, sizeof *p->number))) return dcsr_i_no_memory();
     DCSR_TRY(dcsr_i_cuda_body_dense(T, p->stream, u->value_size, p->size, true));
     dcsr_i_cuda_write_source x = dcsr_i_cuda_source_of(&body, u->type, NULL);
     dcsr_i_cuda_fill(p->stream, p->number, 0, p->size * sizeof *p->number);
@@ -410,7 +410,7 @@ static dcsr_status assign(const dcsr_i_vector_output *out, const dcsr_vector *u,
 {
     if (!indices) return extract(out, u, NULL, n);
     places p = {.stream = dcsr_i_stream_borrow(out->w->context), .size = out->w->size, .n = n};
-    if (!p.stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!p.stream) return dcsr_i_no_memory();
     dcsr_i_cuda_body T = {0};
     dcsr_status status = open_places(&p, indices);
     if (status == DCSR_OK) status = place(&T, &p, u);
@@ -426,7 +426,7 @@ static dcsr_status assign_scalar(const dcsr_i_vector_output *out, const void *va
                                  const uint64_t *indices, uint64_t n)
 {
     places p = {.stream = dcsr_i_stream_borrow(out->w->context), .size = out->w->size, .n = n};
-    if (!p.stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!p.stream) return dcsr_i_no_memory();
     dcsr_status status = indices ? open_places(&p, indices) : DCSR_OK;
     dcsr_i_cuda_written what = {.accum = out->accum,
                                 .type = out->accum ? out->accum->ytype : type,
@@ -449,7 +449,7 @@ static dcsr_status add_up(dcsr_i_scalar *sum, dcsr_i_cuda_stream *stream, const 
     dcsr_i_scalar *landing = dcsr_i_cuda_landing(stream, sizeof *landing);
     if (!landing) return dcsr_i_cuda_wait(stream, "vector_reduce");
     dcsr_i_cuda_sum_of_vector *partial = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, sums, sizeof *partial);
-    if (!partial) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!partial) return dcsr_i_no_memory();
     dcsr_i_cuda_run_reduce(stream, partial, monoid->op->name, dcsr_i_monoid_type(monoid), &x, n);
     dcsr_i_cuda_copy(stream, landing, &partial->value, sizeof *landing);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, partial, sums, sizeof *partial);
@@ -461,7 +461,7 @@ static dcsr_status add_up(dcsr_i_scalar *sum, dcsr_i_cuda_stream *stream, const 
 static dcsr_status sum(dcsr_i_scalar *total, const dcsr_monoid *monoid, const dcsr_vector *u)
 {
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(u->context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_status status = add_up(total, stream, monoid, u);
     if (status != DCSR_OK) dcsr_i_cuda_settle(stream, "vector_reduce");
     dcsr_i_stream_return(u->context, stream);

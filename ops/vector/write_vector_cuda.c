@@ -107,7 +107,7 @@ static dcsr_status open_sources(writing *a, dcsr_i_cuda_form form, const uint32_
     a->pass.fresh = a->T.values;
     if (what->type == a->w->type) return DCSR_OK;
     a->cast = dcsr_i_cuda_alloc(a->stream, DCSR_I_SCRATCH, a->T.capacity, a->w->value_size);
-    if (!a->cast) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!a->cast) return dcsr_i_no_memory();
     dcsr_i_cuda_run_cast(a->stream, a->w->type, a->cast, what->type, &a->T);
     a->pass.fresh = a->cast;
     return DCSR_OK;
@@ -125,13 +125,13 @@ static dcsr_status add_bits(writing *a)
 {
     uint64_t words = dcsr_i_cuda_bit_words(a->result.size);
     a->result.present = dcsr_i_cuda_alloc(a->stream, DCSR_I_SCRATCH, words, sizeof *a->result.present);
-    return a->result.present ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return a->result.present ? DCSR_OK : dcsr_i_no_memory();
 }
 
 static dcsr_status add_count(writing *a)
 {
     a->result.count = dcsr_i_cuda_alloc(a->stream, DCSR_I_SCRATCH, 1, sizeof *a->result.count);
-    if (!a->result.count) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!a->result.count) return dcsr_i_no_memory();
     dcsr_i_cuda_fill(a->stream, a->result.count, 0, sizeof *a->result.count);
     return DCSR_OK;
 }
@@ -238,7 +238,7 @@ static dcsr_status take_listed(writing *a, dcsr_i_cuda_body *list, bool takes_al
         dcsr_i_cuda_run_write(stream, &a->pass);
         status = dcsr_i_cuda_compact(&a->result, stream, size, bits, n, list->indices, values);
     } else {
-        status = DCSR_ERROR_OUT_OF_MEMORY;
+        status = dcsr_i_no_memory();
     }
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, bits, words, sizeof *bits);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, values, n, size);

@@ -64,7 +64,7 @@ static dcsr_status open_member(finding *f, uint64_t k)
     if (status) return status;
     m->context = f->devices.context[k];
     m->stream = dcsr_i_stream_borrow(m->context);
-    if (!m->stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!m->stream) return dcsr_i_no_memory();
     const dcsr_i_cuda_rows rows = dcsr_i_view_rows(part)->device;
     m->edges = (dcsr_i_cuda_walk){rows, NULL, rows.rows, rows.offsets};
     const bool taken = (m->parent = take(m, f->n, sizeof *m->parent)) &&
@@ -73,7 +73,7 @@ static dcsr_status open_member(finding *f, uint64_t k)
                        (m->size = take(m, measured(f, k), sizeof *m->size)) &&
                        (m->sizes = take(m, 1, sizeof *m->sizes)) &&
                        (m->own_offsets = take(m, rows.offsets ? 0 : rows.rows + 1, sizeof *m->own_offsets));
-    if (!taken) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!taken) return dcsr_i_no_memory();
     const size_t landing = rows.rows * sizeof *f->component;
     if (!dcsr_i_cuda_landing(m->stream, landing < LANDING ? landing : (size_t)LANDING))
         return dcsr_i_cuda_wait(m->stream, doing);

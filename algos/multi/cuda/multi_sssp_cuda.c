@@ -66,7 +66,7 @@ static dcsr_status open_member(search *s, uint64_t k)
     memcpy(p->border, s->info.border, sizeof p->border);
     m->context = s->devices.context[k];
     m->stream = dcsr_i_stream_borrow(m->context);
-    if (!m->stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!m->stream) return dcsr_i_no_memory();
     bool taken = (p->distance = take(m, n, sizeof *p->distance)) &&
                  (p->fallen = take(m, (n + 31) / 32, sizeof *p->fallen)) &&
                  (p->list = take(m, p->rows.rows, sizeof *p->list)) &&
@@ -76,7 +76,7 @@ static dcsr_status open_member(search *s, uint64_t k)
     for (int i = 0; i < 2; i++)
         taken = taken && (m->out[i] = take(m, n, sizeof **m->out)) &&
                 (m->offered[i] = take(m, n, sizeof **m->offered));
-    return taken ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return taken ? DCSR_OK : dcsr_i_no_memory();
 }
 
 static void close_member(const search *s, uint64_t k)

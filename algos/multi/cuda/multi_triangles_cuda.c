@@ -64,7 +64,7 @@ static dcsr_status open_member(counting *c, uint64_t k)
     if (status) return status;
     m->context = c->devices.context[k];
     m->stream = dcsr_i_stream_borrow(m->context);
-    if (!m->stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!m->stream) return dcsr_i_no_memory();
     const dcsr_i_cuda_rows rows = dcsr_i_view_rows(part)->device;
     *l = (dcsr_i_graph_lists){.edges = rows, .first = c->info.border[k], .end = c->info.border[k + 1]};
     const bool taken =
@@ -76,7 +76,7 @@ static dcsr_status open_member(counting *c, uint64_t k)
         (l->is_long = take(m, rows.rows, sizeof *l->is_long)) &&
         (l->counts = take(m, 1, sizeof *l->counts)) && (!c->own || (l->own = take(m, n, sizeof *l->own))) &&
         (m->incoming = take(m, counted(c, rows.rows), sizeof *m->incoming));
-    return taken ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return taken ? DCSR_OK : dcsr_i_no_memory();
 }
 
 /* Its rows as CSR, and whether each edge is there once: then columns ascend. */
@@ -160,7 +160,7 @@ static dcsr_status find_begins(counting *c, member *m)
     if (status) return status;
     for (uint64_t j = 0; j <= parts; j++) m->begin[j] = begin[j];
     l->member = take(m, m->begin[parts], sizeof *l->member);
-    return l->member ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return l->member ? DCSR_OK : dcsr_i_no_memory();
 }
 
 static dcsr_status make_lists(counting *c, uint64_t k)

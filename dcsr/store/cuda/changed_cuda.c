@@ -23,7 +23,7 @@ static dcsr_status count_rows(dcsr_i_changed_there *c)
     dcsr_i_cuda_change_count all = {0, 0};
     c->shares = dcsr_i_cuda_change_shares(&versions);
     c->counts = dcsr_i_cuda_alloc(c->stream, DCSR_I_SCRATCH, c->shares + 1, sizeof *c->counts);
-    if (!c->counts) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!c->counts) return dcsr_i_no_memory();
     dcsr_i_cuda_count_changed(c->stream, &versions, &c->of->to.shown.device, c->counts, c->shares);
     DCSR_TRY(dcsr_i_cuda_read_back(c->stream, &all, c->counts, sizeof all, what));
     c->count = all.rows;
@@ -52,7 +52,7 @@ static void close_changed(dcsr_i_changed_there *c)
 static dcsr_status open_changed(dcsr_i_changed_there *c, const dcsr_i_comparison *of)
 {
     *c = (dcsr_i_changed_there){.of = of, .stream = dcsr_i_stream_borrow(of->context)};
-    if (!c->stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!c->stream) return dcsr_i_no_memory();
     const dcsr_status status = count_rows(c);
     if (status) close_changed(c);
     return status;
@@ -66,7 +66,7 @@ static dcsr_status list_changed(dcsr_i_changed_there *c)
     if (c->list) c->offsets = dcsr_i_cuda_alloc(c->stream, DCSR_I_SCRATCH, c->count + 1, sizeof *c->offsets);
     if (!c->offsets) {
         drop_list(c);
-        return DCSR_ERROR_OUT_OF_MEMORY;
+        return dcsr_i_no_memory();
     }
     dcsr_i_cuda_list_changed(c->stream, &versions, &c->of->to.shown.device, c->counts, c->shares,
                              (dcsr_i_cuda_change_count){c->count, c->entries}, c->list, c->offsets);
@@ -92,7 +92,7 @@ static dcsr_status count_in_both(uint64_t *count, const dcsr_i_changed_there *c)
     *count = c->count;
     if (in_from == in_to) return DCSR_OK;
     uint64_t *below = dcsr_i_cuda_alloc(c->stream, DCSR_I_SCRATCH, 1, sizeof *below);
-    if (!below) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!below) return dcsr_i_no_memory();
     dcsr_i_cuda_count_below(c->stream, c->list, c->count, in_both, below);
     const dcsr_status status = dcsr_i_cuda_read_back(c->stream, count, below, sizeof *below, what);
     dcsr_i_cuda_free(c->stream, DCSR_I_SCRATCH, below, 1, sizeof *below);
@@ -107,7 +107,7 @@ static dcsr_status mark_differing(const dcsr_i_changed_there *c, uint32_t *bitma
     dcsr_i_cuda_mark_lengths(c->stream, &shown, c->list, c->count, bitmap);
     DCSR_TRY(count_in_both(&count, c));
     uint64_t *offsets = dcsr_i_cuda_alloc(c->stream, DCSR_I_SCRATCH, count + 1, sizeof *offsets);
-    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!offsets) return dcsr_i_no_memory();
     dcsr_status status = dcsr_i_cuda_sum_lengths(c->stream, &shown.from, c->list, count, offsets);
     if (status == DCSR_OK) {
         const dcsr_i_cuda_walk walk = {shown.from, c->list, count, offsets};
@@ -123,7 +123,7 @@ static dcsr_status list_differing(dcsr_i_changed_there *left, const dcsr_i_chang
 {
     left->list = dcsr_i_cuda_alloc(c->stream, DCSR_I_SCRATCH, left->count, sizeof *left->list);
     left->offsets = dcsr_i_cuda_alloc(c->stream, DCSR_I_SCRATCH, left->count + 1, sizeof *left->offsets);
-    if (!left->list || !left->offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!left->list || !left->offsets) return dcsr_i_no_memory();
     dcsr_i_cuda_coo_rows(c->stream, bitmap, words, before, left->list);
     dcsr_i_cuda_number_listed(c->stream, c->list, left->list, left->count);
     dcsr_i_cuda_changed_lengths(c->stream, &c->of->to.shown.device, left->list, left->count, left->offsets);
@@ -137,7 +137,7 @@ static dcsr_status keep_marked(dcsr_i_changed_there *c, const uint32_t *bitmap, 
     left.list = NULL;
     left.offsets = NULL;
     uint64_t *before = dcsr_i_cuda_alloc(c->stream, DCSR_I_SCRATCH, words + 1, sizeof *before);
-    if (!before) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!before) return dcsr_i_no_memory();
     dcsr_status status = dcsr_i_cuda_count_bits(c->stream, bitmap, words, before);
     if (!status)
         status = dcsr_i_cuda_read_back(c->stream, &left.count, before + words, sizeof left.count, what);
@@ -153,7 +153,7 @@ static dcsr_status drop_moved(dcsr_i_changed_there *c)
     DCSR_TRY(list_changed(c));
     const uint64_t words = dcsr_i_cuda_bitmap_words(c->count);
     uint32_t *bitmap = dcsr_i_cuda_alloc(c->stream, DCSR_I_SCRATCH, words, sizeof *bitmap);
-    if (!bitmap) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!bitmap) return dcsr_i_no_memory();
     dcsr_status status = mark_differing(c, bitmap);
     if (!status) status = keep_marked(c, bitmap, words);
     dcsr_i_cuda_free(c->stream, DCSR_I_SCRATCH, bitmap, words, sizeof *bitmap);
@@ -175,7 +175,7 @@ static dcsr_status bring_numbers(dcsr_i_candidates *candidates, const dcsr_i_cha
 {
     candidates->numbers =
         dcsr_i_alloc(found->of->context, DCSR_I_SCRATCH, found->count, sizeof *candidates->numbers);
-    if (!candidates->numbers) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!candidates->numbers) return dcsr_i_no_memory();
     candidates->count = found->count;
     dcsr_i_cuda_copy(found->stream, candidates->numbers, found->list,
                      found->count * sizeof *candidates->numbers);

@@ -29,10 +29,10 @@ static dcsr_status start(layout *l, bool with_offsets)
     l->build.laid_out = true;
     l->pages = dcsr_i_cuda_page_count(l->rows);
     l->needs = dcsr_i_alloc(context, DCSR_I_SCRATCH, l->pages, sizeof *l->needs);
-    if (!l->needs) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!l->needs) return dcsr_i_no_memory();
     if (!with_offsets) return DCSR_OK;
     l->offsets = dcsr_i_cuda_alloc(l->stream, DCSR_I_SCRATCH, l->rows + 1, sizeof *l->offsets);
-    return l->offsets ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return l->offsets ? DCSR_OK : dcsr_i_no_memory();
 }
 
 static void need_page(layout *l, uint64_t page)
@@ -101,7 +101,7 @@ static dcsr_status find_used_pages(layout *l, const uint32_t *length)
 {
     uint8_t *used = dcsr_i_cuda_alloc(l->stream, DCSR_I_SCRATCH, l->pages, sizeof *used),
             *found = dcsr_i_cuda_landing(l->stream, l->pages);
-    dcsr_status status = used && found ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = used && found ? DCSR_OK : dcsr_i_no_memory();
     if (status == DCSR_OK && length)
         dcsr_i_cuda_find_pages_of_rows(l->stream, length, l->rows, used);
     else if (status == DCSR_OK)
@@ -121,7 +121,7 @@ static dcsr_status keep_pages(layout *l, const dcsr_i_cuda_root *root)
         if (root->host[p] != DCSR_CUDA_NONE) need_page(l, p);
     l->in_use = dcsr_i_cuda_alloc(l->stream, DCSR_I_SCRATCH, l->used, sizeof *l->in_use);
     l->found = dcsr_i_cuda_landing(l->stream, l->used);
-    return l->in_use && l->found ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return l->in_use && l->found ? DCSR_OK : dcsr_i_no_memory();
 }
 
 static void drop_empty_pages(layout *l)
@@ -222,7 +222,7 @@ static dcsr_status mark_rows(layout *l, uint64_t *marked)
     uint32_t *bitmap = dcsr_i_cuda_alloc(l->stream, DCSR_I_SCRATCH, words, sizeof *bitmap);
     uint64_t *count = bitmap ? dcsr_i_cuda_alloc(l->stream, DCSR_I_SCRATCH, 1, sizeof *count) : NULL,
              *landing = dcsr_i_cuda_landing(l->stream, sizeof *landing);
-    dcsr_status status = count && landing ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = count && landing ? DCSR_OK : dcsr_i_no_memory();
     if (status == DCSR_OK) {
         dcsr_i_cuda_walk walk = {
             .rows = {.rows = l->rows, .offsets = l->offsets, .columns = matrix->arena.columns + l->first},
@@ -290,7 +290,7 @@ static dcsr_status start_from_csr_device(layout *l, const dcsr_csr *csr)
         dcsr_i_cuda_copy(l->stream, verdict, found, sizeof *verdict);
     }
     dcsr_i_cuda_free(l->stream, DCSR_I_SCRATCH, found, 1, sizeof *found);
-    if (!found || !verdict) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!found || !verdict) return dcsr_i_no_memory();
     DCSR_TRY(dcsr_i_cuda_wait(l->stream, "reading a CSR"));
     if (verdict->first || verdict->last != csr->nnz || verdict->row != UINT64_MAX ||
         verdict->entry != UINT64_MAX)
@@ -413,7 +413,7 @@ static dcsr_status grow_rooms(dcsr_i_cuda_sink *sink)
     dcsr_context *context = sink->matrix->context;
     const uint64_t capacity = sink->room_capacity * 2 + 4;
     dcsr_i_cuda_room *room = dcsr_i_alloc(context, DCSR_I_SCRATCH, capacity, sizeof *room);
-    if (!room) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!room) return dcsr_i_no_memory();
     if (sink->room_count) memcpy(room, sink->room, sink->room_count * sizeof *room);
     dcsr_i_free(context, DCSR_I_SCRATCH, sink->room, sink->room_capacity, sizeof *room);
     sink->room = room;
@@ -443,7 +443,7 @@ static dcsr_status open_sink(dcsr_i_cuda_sink *sink, uint64_t rows)
 {
     sink->begin = dcsr_i_cuda_alloc(sink->stream, DCSR_I_SCRATCH, rows, sizeof *sink->begin);
     sink->length = dcsr_i_cuda_alloc(sink->stream, DCSR_I_SCRATCH, rows, sizeof *sink->length);
-    if (!sink->begin || !sink->length) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!sink->begin || !sink->length) return dcsr_i_no_memory();
     dcsr_i_cuda_fill(sink->stream, sink->length, 0, rows * sizeof *sink->length);
     return DCSR_OK;
 }

@@ -72,7 +72,7 @@ static dcsr_status put_together(dcsr_i_cuda_insertion *b)
     const bool values = b->operation->batch.value_size != 0;
     b->keys = dcsr_i_cuda_insertion_take(b, b->device.most, sizeof *b->keys);
     if (values) b->words = dcsr_i_cuda_insertion_take(b, b->device.most, sizeof *b->words);
-    if (!b->keys || (values && !b->words)) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!b->keys || (values && !b->words)) return dcsr_i_no_memory();
     for (const dcsr_i_operation *o = b->operation; o; at += o->batch.n, o = next_of(b, o)) {
         dcsr_i_cuda_copy(b->stream, b->keys + at, o->batch.arrival.keys, o->batch.n * sizeof *b->keys);
         if (values)
@@ -147,7 +147,7 @@ static dcsr_status pack(dcsr_i_cuda_insertion *b)
     const dcsr_i_cuda_arrays arrays = {given->rows, given->cols, given->values, packed->n, given->value_size};
     b->keys = dcsr_i_cuda_insertion_take(b, packed->n, sizeof *b->keys);
     if (given->values) b->words = dcsr_i_cuda_insertion_take(b, packed->n, sizeof *b->words);
-    if (!b->keys || (given->values && !b->words)) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!b->keys || (given->values && !b->words)) return dcsr_i_no_memory();
     const dcsr_i_cuda_packing packing = {packed->rows, packed->cols, packed->column_bits,
                                          b->keys,      b->words,     b->device.found};
     dcsr_i_cuda_pack(b->stream, dcsr_i_cuda_handle(b->stream), &arrays, &packing, b->device.found);
@@ -175,7 +175,7 @@ static dcsr_status sort_and_combine(dcsr_i_cuda_insertion *b)
     if (!packed->ascending || operation->joined) {
         uint64_t *keys_spare = dcsr_i_cuda_insertion_take(b, n, sizeof *keys_spare), *words_spare = NULL;
         if (words) words_spare = dcsr_i_cuda_insertion_take(b, n, sizeof *words_spare);
-        if (!keys_spare || (words && !words_spare)) return DCSR_ERROR_OUT_OF_MEMORY;
+        if (!keys_spare || (words && !words_spare)) return dcsr_i_no_memory();
         if (bits > low)
             DCSR_TRY(dcsr_i_cuda_sort(b->stream, &keys, &keys_spare, words ? &words : NULL,
                                       words ? &words_spare : NULL, n, low, bits));
@@ -199,7 +199,7 @@ static dcsr_status take_counters(dcsr_i_cuda_insertion *b, dcsr_i_cuda_counters 
     counters->within = dcsr_i_cuda_insertion_take(b, b->device.most + 1, sizeof *counters->within);
     counters->before =
         dcsr_i_cuda_insertion_take(b, b->device.most / DCSR_CUDA_TILE + 2, sizeof *counters->before);
-    return counters->within && counters->before ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return counters->within && counters->before ? DCSR_OK : dcsr_i_no_memory();
 }
 
 /* For what rows that move leave, in the blocks that there are now. */
@@ -208,14 +208,14 @@ static dcsr_status take_freed(dcsr_i_cuda_insertion *b)
     dcsr_i_cuda_moves *moves = &b->device.moves;
     moves->blocks = dcsr_i_arena_blocks(&b->matrix->arena);
     moves->freed = dcsr_i_cuda_insertion_take(b, moves->blocks, sizeof *moves->freed);
-    return moves->freed ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return moves->freed ? DCSR_OK : dcsr_i_no_memory();
 }
 
 static dcsr_status take_arrays(dcsr_i_cuda_insertion *b)
 {
     dcsr_i_cuda_batch *device = &b->device;
     b->summary = dcsr_i_cuda_insertion_take(b, dcsr_i_cuda_report_size(device->most_pages), 1);
-    if (!b->summary) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!b->summary) return dcsr_i_no_memory();
     device->counts = &b->summary->counts;
     device->plan = &b->summary->plan;
     device->found = b->given.rows ? &b->summary->found : NULL;
@@ -230,10 +230,10 @@ static dcsr_status take_arrays(dcsr_i_cuda_insertion *b)
     device->moving = dcsr_i_cuda_insertion_take(b, device->most_rows, sizeof *device->moving);
     if (device->in_place)
         device->positions = dcsr_i_cuda_insertion_take(b, device->most, sizeof *device->positions);
-    if (device->in_place && !device->positions) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (device->in_place && !device->positions) return dcsr_i_no_memory();
     return device->first && device->growth && device->places && device->offsets && device->moving
                ? DCSR_OK
-               : DCSR_ERROR_OUT_OF_MEMORY;
+               : dcsr_i_no_memory();
 }
 
 /* ---- Plan ---- */
@@ -252,7 +252,7 @@ static dcsr_status prepare_few(dcsr_i_cuda_insertion *b)
 {
     uint64_t *keys = dcsr_i_cuda_insertion_take(b, b->device.most, sizeof *keys), *words = NULL;
     if (b->given.values) words = dcsr_i_cuda_insertion_take(b, b->device.most, sizeof *words);
-    if (!keys || (b->given.values && !words)) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!keys || (b->given.values && !words)) return dcsr_i_no_memory();
     b->device.keys = b->keys = keys;
     b->device.words = b->words = words;
     b->device.combined = true;
@@ -289,7 +289,7 @@ static dcsr_status resolve_moving(dcsr_i_cuda_insertion *b)
 {
     uint64_t count = b->plan.moving_marked;
     uint32_t *list = dcsr_i_cuda_insertion_take(b, count, sizeof *list);
-    if (!list) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!list) return dcsr_i_no_memory();
     DCSR_TRY(dcsr_i_cuda_coo_marked(b->stream, &b->device, b->counts.rows, list));
     dcsr_i_selection selection = {
         .kind = DCSR_I_UNRESOLVED_ROWS, .column_limit = DCSR_MAX_COLS, .slack = true, .sorted = b->merges};

@@ -92,11 +92,11 @@ static dcsr_status take_moves(dcsr_i_cuda_insertion *b)
     moves->list = b->merges ? NULL : dcsr_i_cuda_insertion_take(b, moving, sizeof *moves->list);
     moves->to = dcsr_i_cuda_insertion_take(b, moving, sizeof *moves->to);
     moves->offsets = dcsr_i_cuda_insertion_take(b, moving + 1, sizeof *moves->offsets);
-    if ((!moves->list && !b->merges) || !moves->to || !moves->offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if ((!moves->list && !b->merges) || !moves->to || !moves->offsets) return dcsr_i_no_memory();
     if (b->merges) {
         device->tails = dcsr_i_cuda_insertion_take(b, device->room.tails, sizeof *device->tails);
         device->movers = dcsr_i_cuda_insertion_take(b, moving, sizeof *device->movers);
-        if (!device->tails || !device->movers) return DCSR_ERROR_OUT_OF_MEMORY;
+        if (!device->tails || !device->movers) return dcsr_i_no_memory();
     }
     return DCSR_OK;
 }
@@ -117,7 +117,7 @@ static dcsr_status take_landing(dcsr_i_cuda_insertion *b, uint32_t **slots)
     const dcsr_i_cuda_room_for *room = &b->device.room;
     const size_t told = dcsr_i_cuda_report_size(room->pages) + dcsr_i_cuda_freed_size(b);
     b->told = dcsr_i_cuda_landing(b->stream, told + ((size_t)room->pages + room->segments) * sizeof **slots);
-    if (!b->told) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!b->told) return dcsr_i_no_memory();
     *slots = (uint32_t *)((char *)b->told + told);
     return DCSR_OK;
 }
@@ -134,7 +134,7 @@ dcsr_status dcsr_i_cuda_take_room(dcsr_i_cuda_insertion *b, const dcsr_i_cuda_ro
     dcsr_status status = take_moves(b);
     if (status == DCSR_OK && !b->very_few && room->pages) {
         b->device.copied = dcsr_i_cuda_insertion_take(b, room->pages, sizeof *b->device.copied);
-        if (!b->device.copied) status = DCSR_ERROR_OUT_OF_MEMORY;
+        if (!b->device.copied) status = dcsr_i_no_memory();
     }
     if (status == DCSR_OK) status = take_landing(b, &slots);
     b->build.in_place = b->device.in_place;

@@ -44,7 +44,7 @@ dcsr_status dcsr_i_cuda_apply_transposed(dcsr_matrix *matrix, dcsr_i_kind kind,
     if (n > DCSR_CUDA_MOST_ENTRIES) return DCSR_ERROR_TOO_LARGE;
     if (size) {
         words = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof *words);
-        if (!words) return DCSR_ERROR_OUT_OF_MEMORY;
+        if (!words) return dcsr_i_no_memory();
         dcsr_i_cuda_widen(stream, entries->values, (uint32_t)size, n, words);
     }
     dcsr_i_cuda_swap_keys(stream, entries->keys, n, given.batch.row_bits, 32);

@@ -120,10 +120,10 @@ dcsr_status dcsr_i_cuda_turn_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_
     *words = nullptr;
     if (values)
         *words = static_cast<uint64_t *>(dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, entries, sizeof **words));
-    if (!*keys || (values && !*words)) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!*keys || (values && !*words)) return dcsr_i_no_memory();
     uint64_t *offsets =
         static_cast<uint64_t *>(dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, rows->rows + 1, sizeof *offsets));
-    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!offsets) return dcsr_i_no_memory();
     dcsr_status status = dcsr_i_cuda_sum_lengths(stream, rows, nullptr, rows->rows, offsets);
     dcsr_i_cuda_walk walk = {*rows, nullptr, rows->rows, offsets};
     if (status == DCSR_OK) dcsr_i_cuda_turn(stream, &walk, entries, row_bits, *keys, *words);

@@ -37,7 +37,7 @@ static dcsr_status grow_arrays(dcsr_i_cuda_slots *slots, dcsr_context *context, 
         made++;
     if (made < arrays) {
         while (made--) dcsr_i_free(context, DCSR_I_MATRIX, larger[made], capacity, size[made]);
-        return DCSR_ERROR_OUT_OF_MEMORY;
+        return dcsr_i_no_memory();
     }
     for (int i = 0; i < arrays; i++) {
         if (slots->capacity) memcpy(larger[i], *array[i], slots->capacity * size[i]);

@@ -43,9 +43,9 @@ dcsr_status dcsr_i_cuda_look_up(dcsr_context *context, const dcsr_i_rows *rows, 
     places p = {n, row, col, values, dcsr_type_size(rows->type), stored};
     size_t room = n < PLACES_AT_ONCE ? n : PLACES_AT_ONCE;
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_i_cuda_question *device = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, room, sizeof *device);
-    dcsr_status status = device ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = device ? DCSR_OK : dcsr_i_no_memory();
     for (size_t first = 0; status == DCSR_OK && first < n; first += room)
         status = look_up_some(stream, rows, policy, &p, first, n - first < room ? n - first : room, device);
     if (device) dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, device, room, sizeof *device);
@@ -98,7 +98,7 @@ dcsr_status dcsr_i_cuda_read_row(dcsr_context *context, const dcsr_i_rows *rows,
                                  uint64_t capacity, uint32_t *columns, void *values, uint64_t *length)
 {
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_status status = read_row(stream, rows, row, capacity, columns, values, length);
     dcsr_i_stream_return(context, stream);
     return status;
@@ -158,10 +158,10 @@ dcsr_status dcsr_i_cuda_measure(dcsr_i_measures *result, dcsr_context *context, 
         return DCSR_OK;
     }
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     s.share = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, s.count, sizeof *s.share);
     if (s.share) s.squares = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, s.count, sizeof *s.squares);
-    dcsr_status status = s.squares ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = s.squares ? DCSR_OK : dcsr_i_no_memory();
     if (status == DCSR_OK) status = add_shares(&measures, stream, rows, &s);
     if (status == DCSR_OK) status = add_squares(&measures, stream, rows, &s);
     if (s.squares) dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, s.squares, s.count, sizeof *s.squares);

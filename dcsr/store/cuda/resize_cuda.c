@@ -19,7 +19,7 @@ static dcsr_status count_dropped(dropped **landing, dcsr_matrix *matrix, const d
     size_t bytes = sizeof(dropped) + blocks * sizeof(uint32_t);
     dropped *counted = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, bytes);
     *landing = dcsr_i_cuda_landing(stream, bytes);
-    dcsr_status status = counted && *landing ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = counted && *landing ? DCSR_OK : dcsr_i_no_memory();
     if (status == DCSR_OK) {
         dcsr_i_cuda_fill(stream, counted, 0, bytes);
         dcsr_i_cuda_count_rows(stream, &rows, NULL, first, base->rows - first, &counted->sums, counted->freed,

@@ -60,7 +60,7 @@ static dcsr_status make_plan(job *j)
     work->length = take(j, work->count, sizeof *work->length);
     j->sums = take(j, 2, sizeof *j->sums);
     if (!work->resolved || !work->moved || !work->begin || !work->length || !j->sums)
-        return DCSR_ERROR_OUT_OF_MEMORY;
+        return dcsr_i_no_memory();
     dcsr_i_cuda_fill(j->stream, j->sums, 0, 2 * sizeof *j->sums);
     return dcsr_i_cuda_plan_rewriting(j->stream, work, j->sums);
 }
@@ -97,7 +97,7 @@ static dcsr_status make_survey(job *j, survey **landing)
         dcsr_i_cuda_copy(j->stream, (*landing)->freed + j->blocks, touched, j->pages);
         status = dcsr_i_cuda_wait(j->stream, moving);
     } else {
-        status = DCSR_ERROR_OUT_OF_MEMORY;
+        status = dcsr_i_no_memory();
     }
     drop(j, freed, j->blocks, sizeof *freed);
     drop(j, touched, j->pages, sizeof *touched);
@@ -133,7 +133,7 @@ static dcsr_status make_table(job *j, uint64_t version, const survey *landing)
     uint64_t count = count_pages(j, landing), further = 0;
     for (uint64_t b = 0; b < j->blocks; b++) further += landing->freed[b] != 0;
     dcsr_i_cuda_page_need *needs = dcsr_i_alloc(context, DCSR_I_SCRATCH, count, sizeof *needs);
-    if (!needs) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!needs) return dcsr_i_no_memory();
     for (uint64_t p = 0, n = 0; p < j->pages; p++)
         if (touched[p])
             needs[n++] =
@@ -152,7 +152,7 @@ static dcsr_status rewrite_group(job *j, dcsr_i_cuda_group *group, void *user)
 {
     uint64_t rows = group->end - group->first, *words, *rank, *scratch = take(j, rows + 1, sizeof *scratch);
     (void)user;
-    if (!scratch) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!scratch) return dcsr_i_no_memory();
     dcsr_status status = dcsr_i_cuda_resolve_group(j->stream, &j->work, group, &words, &rank);
     if (status == DCSR_OK)
         status = dcsr_i_cuda_place_rows(j->stream, &j->work, group->first, group->end, rank, scratch);
@@ -178,7 +178,7 @@ static dcsr_status do_groups(job *j, const dcsr_i_cuda_border *borders, uint64_t
                                .from_spare = take(j, most + 1, sizeof(uint64_t)),
                                .stays = take(j, most + 1, sizeof(uint32_t))};
     bool made = group.keys && group.keys_spare && group.from && group.from_spare && group.stays;
-    dcsr_status status = made ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = made ? DCSR_OK : dcsr_i_no_memory();
     for (uint64_t g = 0; g < groups && status == DCSR_OK; g++) {
         group.first = borders[g].row;
         group.end = borders[g + 1].row;
@@ -202,7 +202,7 @@ static dcsr_status find_borders(job *j, dcsr_i_cuda_border *borders, uint64_t gr
     size_t bytes = (groups + 1) * sizeof *borders;
     dcsr_i_cuda_border *landing = dcsr_i_cuda_landing(j->stream, bytes),
                        *found = take(j, groups + 1, sizeof *found);
-    dcsr_status status = landing && found ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = landing && found ? DCSR_OK : dcsr_i_no_memory();
     if (status == DCSR_OK) {
         dcsr_i_cuda_find_borders(j->stream, &j->work, GROUP_ENTRIES, groups, found);
         dcsr_i_cuda_copy(j->stream, landing, found, bytes);
@@ -219,7 +219,7 @@ static dcsr_status in_groups(job *j, do_group *each, void *user)
     uint64_t groups = j->resolved ? (j->resolved + GROUP_ENTRIES - 1) / GROUP_ENTRIES : 1;
     dcsr_context *context = j->matrix->context;
     dcsr_i_cuda_border *borders = dcsr_i_alloc(context, DCSR_I_SCRATCH, groups + 1, sizeof *borders);
-    if (!borders) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!borders) return dcsr_i_no_memory();
     dcsr_status status = find_borders(j, borders, groups);
     if (status == DCSR_OK) status = do_groups(j, borders, groups, each, user);
     dcsr_i_free(context, DCSR_I_SCRATCH, borders, groups + 1, sizeof *borders);
@@ -231,8 +231,8 @@ static dcsr_status place_all(job *j)
 {
     const dcsr_i_cuda_rewriting *work = &j->work;
     uint64_t *scratch = take(j, work->count + 1, sizeof *scratch);
-    dcsr_status status = scratch ? dcsr_i_cuda_place_rows(j->stream, work, 0, work->count, NULL, scratch)
-                                 : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status =
+        scratch ? dcsr_i_cuda_place_rows(j->stream, work, 0, work->count, NULL, scratch) : dcsr_i_no_memory();
     drop(j, scratch, work->count + 1, sizeof *scratch);
     return status;
 }
@@ -264,7 +264,7 @@ static dcsr_status finish(job *j, dcsr_i_rewritten *result)
         dcsr_i_cuda_sums is;
         uint64_t end;
     } *landing = dcsr_i_cuda_landing(j->stream, sizeof *landing);
-    if (!landing) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!landing) return dcsr_i_no_memory();
     dcsr_i_cuda_copy(j->stream, &landing->is, j->sums + 1, sizeof landing->is);
     dcsr_i_cuda_copy(j->stream, &landing->end, j->work.begin + j->work.count, sizeof landing->end);
     DCSR_TRY(dcsr_i_cuda_wait(j->stream, moving));
@@ -359,7 +359,7 @@ dcsr_status dcsr_i_cuda_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, c
     *result = (dcsr_i_rewritten){0};
     dcsr_i_cuda_stream *stream =
         selection->for_view ? dcsr_i_stream_borrow(matrix->context) : matrix->cuda->stream;
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     /* A reader may do it for the store, in the matrix's turn. */
     if (!selection->for_view) dcsr_i_cuda_enter(stream);
     job j = job_of(matrix, stream, base, selection);
@@ -395,7 +395,7 @@ static dcsr_status count_entries(job *j)
     dcsr_i_cuda_rewriting *work = &j->work;
     work->resolved = take(j, work->count + 1, sizeof *work->resolved);
     j->sums = take(j, 2, sizeof *j->sums);
-    if (!work->resolved || !j->sums) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!work->resolved || !j->sums) return dcsr_i_no_memory();
     dcsr_i_cuda_fill(j->stream, j->sums, 0, 2 * sizeof *j->sums);
     dcsr_i_cuda_count_rows(j->stream, &work->rows, work->list, 0, work->count, j->sums, NULL, 0);
     DCSR_TRY(dcsr_i_cuda_sum_lengths(j->stream, &work->rows, work->list, work->count, work->resolved));
@@ -415,7 +415,7 @@ static dcsr_status open_held(dcsr_i_cuda_held *held, job *j)
     size_t size = j->matrix->value_size;
     held->keys = take(j, n, sizeof *held->keys);
     if (held->keys && size) held->values = take(j, n, size);
-    return held->keys && (held->values || !size) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return held->keys && (held->values || !size) ? DCSR_OK : dcsr_i_no_memory();
 }
 
 /* Puts a group's entries behind those of the groups before. */
@@ -464,7 +464,7 @@ static dcsr_status survey_replaced(job *j, const dcsr_i_cuda_held *entries, surv
     work->begin = take(j, work->count + 1, sizeof *work->begin);
     work->length = take(j, work->count, sizeof *work->length);
     j->sums = take(j, 2, sizeof *j->sums);
-    if (!work->begin || !work->length || !j->sums) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!work->begin || !work->length || !j->sums) return dcsr_i_no_memory();
     dcsr_i_cuda_fill(j->stream, j->sums, 0, 2 * sizeof *j->sums);
     dcsr_i_cuda_place_keys(j->stream, work, entries->keys, entries->n);
     DCSR_TRY(make_survey(j, landing));

@@ -36,7 +36,7 @@ static dcsr_status select_by_entries(uint32_t *bitmap, dcsr_i_cuda_stream *strea
                                      const dcsr_i_cuda_rows *rows, const dcsr_i_selection *selection)
 {
     uint64_t *offsets = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, rows->rows + 1, sizeof *offsets);
-    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!offsets) return dcsr_i_no_memory();
     dcsr_i_cuda_walk walk = {.rows = *rows, .count = rows->rows, .offsets = offsets};
     dcsr_status status = dcsr_i_cuda_sum_lengths(stream, rows, NULL, rows->rows, offsets);
     if (status == DCSR_OK && selection->kind == DCSR_I_UNSORTED_ROWS)
@@ -77,7 +77,7 @@ static dcsr_status list_rows(uint32_t **list, uint64_t *count, dcsr_i_cuda_strea
     *count = 0;
     uint32_t *bitmap = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, words, sizeof *bitmap);
     uint64_t *before = bitmap ? dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, words + 1, sizeof *before) : NULL;
-    dcsr_status status = before ? fill_bitmap(bitmap, before, stream, rows, of) : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = before ? fill_bitmap(bitmap, before, stream, rows, of) : dcsr_i_no_memory();
     uint64_t *landing = status == DCSR_OK ? dcsr_i_cuda_landing(stream, sizeof *landing) : NULL;
     if (landing) dcsr_i_cuda_copy(stream, landing, before + words, sizeof *landing);
     dcsr_status waited = dcsr_i_cuda_wait(stream, "looking for rows");
@@ -88,7 +88,7 @@ static dcsr_status list_rows(uint32_t **list, uint64_t *count, dcsr_i_cuda_strea
         if (*list)
             dcsr_i_cuda_coo_rows(stream, bitmap, words, before, *list);
         else
-            status = DCSR_ERROR_OUT_OF_MEMORY;
+            status = dcsr_i_no_memory();
     }
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, before, words + 1, sizeof *before);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, bitmap, words, sizeof *bitmap);
@@ -158,10 +158,10 @@ static dcsr_status select_untidy(uint32_t **list, uint64_t *count, dcsr_matrix *
     dcsr_i_cuda_stream *stream = matrix->cuda->stream;
     const uint64_t blocks = dcsr_i_arena_blocks(&matrix->arena);
     uint8_t *landing = dcsr_i_cuda_landing(stream, blocks);
-    if (!landing) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!landing) return dcsr_i_no_memory();
     if (!choose_blocks(landing, blocks, matrix, most)) return DCSR_OK;
     uint8_t *chosen = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, blocks, sizeof *chosen);
-    if (!chosen) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!chosen) return dcsr_i_no_memory();
     dcsr_i_cuda_copy(stream, chosen, landing, blocks);
     const search of = {.chosen = chosen, .shift = dcsr_i_arena_shift(&matrix->arena)};
     dcsr_status status = list_rows(list, count, stream, rows, &of);

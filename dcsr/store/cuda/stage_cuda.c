@@ -69,7 +69,7 @@ dcsr_status dcsr_i_cuda_take_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operatio
         arrival->words = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, batch->n, sizeof *arrival->words);
     if (arrival->keys && (arrival->words || !values)) return DCSR_OK;
     dcsr_i_cuda_drop_arrival(stream, operation);
-    return DCSR_ERROR_OUT_OF_MEMORY;
+    return dcsr_i_no_memory();
 }
 
 void dcsr_i_cuda_drop_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation)
@@ -135,12 +135,12 @@ dcsr_status dcsr_i_cuda_expect_batch(dcsr_matrix *matrix, dcsr_i_operation *oper
         return DCSR_OK;
     }
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(matrix->context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_status status = dcsr_i_cuda_take_arrival(stream, operation);
     if (status == DCSR_OK) {
         arrival->verdict = dcsr_i_alloc(operation->context, DCSR_I_PINNED, 1, sizeof *arrival->verdict);
         status = arrival->verdict ? dcsr_i_cuda_event_create(&arrival->packed, dcsr_i_cuda_device_of(stream))
-                                  : DCSR_ERROR_OUT_OF_MEMORY;
+                                  : dcsr_i_no_memory();
         if (status != DCSR_OK) dcsr_i_cuda_drop_arrival(stream, operation);
     }
     if (status == DCSR_OK)
@@ -219,7 +219,7 @@ static dcsr_status check_again(dcsr_matrix *matrix, const dcsr_i_operation *oper
     if (batch->rows <= table->rows && batch->cols <= table->cols) return DCSR_OK;
     dcsr_i_cuda_stream *stream = matrix->cuda->stream;
     dcsr_i_cuda_verdict *verdict = dcsr_i_cuda_landing(stream, sizeof *verdict), *found = found_in(operation);
-    if (!verdict) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!verdict) return dcsr_i_no_memory();
     dcsr_i_cuda_fill(stream, found, 0xff, sizeof *found);
     dcsr_i_cuda_find_outside(stream, batch->arrival.keys, batch->n, batch->column_bits, table->rows,
                              table->cols, found);

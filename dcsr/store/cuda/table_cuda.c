@@ -261,7 +261,7 @@ static void make_pages(dcsr_i_cuda_build *build)
 static dcsr_status make_table(dcsr_i_cuda_build *build, uint64_t rows, uint64_t cols, uint64_t version)
 {
     build->table = dcsr_i_cuda_table_create(build->matrix, build->stream, rows, cols, version);
-    if (!build->table) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!build->table) return dcsr_i_no_memory();
     if (!build->base) return DCSR_OK;
     build->table->stored = build->base->stored;
     build->table->extra_segments = build->base->extra_segments;
@@ -276,7 +276,7 @@ static dcsr_status make_limbo(dcsr_i_cuda_build *build, uint64_t segments, uint6
     uint64_t beyond = build->base ? dcsr_i_cuda_most_to_retire(build->base, build->table->root->pages) : 0;
     /* A page that is copied leaves its row page, and a segment page for each that it got of its own. */
     build->limbo = dcsr_i_limbo_create(build->matrix, build->count + segments + beyond + further + 1);
-    return build->limbo ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return build->limbo ? DCSR_OK : dcsr_i_no_memory();
 }
 
 /* Slots for `pages` row pages, and behind them for segment pages: all or none. */
@@ -298,7 +298,7 @@ static dcsr_status take_and_assign(dcsr_i_cuda_build *build, uint32_t segments)
 {
     dcsr_context *context = build->matrix->context;
     uint32_t *taken = dcsr_i_alloc(context, DCSR_I_SCRATCH, (size_t)build->count + segments, sizeof *taken);
-    if (!taken) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!taken) return dcsr_i_no_memory();
     dcsr_status status = take_slots(build, build->count, segments, build->table->version, taken);
     if (status == DCSR_OK) assign_slots(build, taken, taken + build->count);
     dcsr_i_free(context, DCSR_I_SCRATCH, taken, (size_t)build->count + segments, sizeof *taken);
@@ -331,7 +331,7 @@ dcsr_status dcsr_i_cuda_build_begin(dcsr_i_cuda_build *build, const dcsr_i_cuda_
     if (build->staged)
         build->changes = dcsr_i_cuda_alloc(build->stream, DCSR_I_SCRATCH, count, sizeof *build->changes);
     dcsr_status status =
-        build->changes || !count ? make_table(build, rows, cols, version) : DCSR_ERROR_OUT_OF_MEMORY;
+        build->changes || !count ? make_table(build, rows, cols, version) : dcsr_i_no_memory();
     if (status == DCSR_OK) {
         uint64_t segments = plan_pages(build, needs);
         status = segments < UINT32_MAX - count

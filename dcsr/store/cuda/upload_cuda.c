@@ -171,16 +171,16 @@ static dcsr_status make_slots(staging *s)
 {
     dcsr_context *context = s->operation->context;
     s->slots = dcsr_i_calloc(context, DCSR_I_SCRATCH, s->slot_count, sizeof *s->slots);
-    if (!s->slots) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!s->slots) return dcsr_i_no_memory();
     for (uint64_t i = 0; i < s->slot_count; i++) {
         slot *made = &s->slots[i];
         made->memory = dcsr_i_alloc(context, DCSR_I_PINNED, 1, slot_bytes(s));
-        if (!made->memory) return DCSR_ERROR_OUT_OF_MEMORY;
+        if (!made->memory) return dcsr_i_no_memory();
         *told_in(made) = 0;
     }
     if (s->slot_count == s->pieces) return DCSR_OK;
     s->arrived = dcsr_i_cuda_alloc(s->stream, DCSR_I_SCRATCH, 1, sizeof *s->arrived);
-    if (!s->arrived) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!s->arrived) return dcsr_i_no_memory();
     dcsr_i_cuda_fill(s->stream, s->arrived, 0, sizeof *s->arrived);
     return DCSR_OK;
 }
@@ -239,7 +239,7 @@ static dcsr_status stage(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation
 dcsr_status dcsr_i_cuda_stage_entries(dcsr_i_operation *operation, const dcsr_i_entries *e, int threads)
 {
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(operation->context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_i_cuda_expect_entries(operation, e->n);
     dcsr_status status = stage(stream, operation, e, threads);
     dcsr_i_stream_return(operation->context, stream);

@@ -189,7 +189,7 @@ Test(failure, breaks_the_context_and_no_more)
     char *block = on_device(1000), *pinned = dcsr_i_alloc(context, DCSR_I_PINNED, 1000, 1);
     cr_assert_not_null(dcsr_i_cuda_landing(other, 10));
     fault(stream);
-    const char *words = "the device of this context has failed while testing (an illegal memory access";
+    const char *words = ", the device of this context, has failed while testing (an illegal memory access";
     TEST_REFUSED(DCSR_ERROR_DEVICE, words, dcsr_context_get_info(context, &info));
     TEST_REFUSED(DCSR_ERROR_DEVICE, words, dcsr_i_cuda_wait(other, "something else"));
     TEST_REFUSED(DCSR_ERROR_DEVICE, words, dcsr_i_cuda_check(device));

@@ -270,7 +270,7 @@ Test(lost_peer, leaves_the_others)
     cr_assert_eq(status, DCSR_ERROR_DEVICE);
     cr_assert(test_says("uncorrectable ECC error"), "%s", dcsr_thread_error());
     dcsr_context_info info;
-    TEST_REFUSED(DCSR_ERROR_DEVICE, "the device of this context has failed",
+    TEST_REFUSED(DCSR_ERROR_DEVICE, "cuda:1, the device of this context, has failed",
                  dcsr_context_get_info(lost->context, &info));
     TEST_REFUSED(DCSR_ERROR_DEVICE, "has failed", dcsr_i_cuda_enable_peer(places[0].device, lost->device));
     work(&places[0]);

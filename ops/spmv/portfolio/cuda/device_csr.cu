@@ -80,7 +80,7 @@ dcsr_status dcsr_i_spmv_csr_refresh(dcsr_i_spmv_format *format, const dcsr_i_spm
     const dcsr_i_cuda_walk &walk = changed->walk;
     uint64_t *begin =
         (uint64_t *)dcsr_i_cuda_alloc(making->stream, DCSR_I_SCRATCH, walk.count, sizeof *begin);
-    if (!begin) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!begin) return dcsr_i_no_memory();
     dcsr_i_cuda_launch(making->stream, find_rows, walk.count, walk, (const uint32_t *)format->array[0].at,
                        begin, changed->differ);
     dcsr_i_spmv_stop_if_raised(making, changed);

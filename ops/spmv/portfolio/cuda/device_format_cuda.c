@@ -33,11 +33,11 @@ static dcsr_status begin(dcsr_i_spmv_making *m, uint64_t **offsets, const dcsr_i
                          const dcsr_i_spmv_recipe *recipe)
 {
     *m = making_of(A, recipe, dcsr_i_stream_borrow(A->context));
-    if (!m->stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!m->stream) return dcsr_i_no_memory();
     m->offsets = m->rows.offsets;
     if (m->offsets) return DCSR_OK;
     *offsets = dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, A->info.rows + 1, sizeof **offsets);
-    if (!*offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!*offsets) return dcsr_i_no_memory();
     m->offsets = *offsets;
     return dcsr_i_cuda_sum_lengths(m->stream, &m->rows, NULL, A->info.rows, *offsets);
 }
@@ -119,7 +119,7 @@ static dcsr_status take_arrays(dcsr_i_spmv_format *format, dcsr_i_cuda_stream *s
     for (dcsr_i_spmv_array *a = format->array; a < format->array + DCSR_SPMV_ARRAYS; a++) {
         if (a->lent || !a->size) continue;
         a->at = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, a->count, a->size);
-        if (!a->at) return DCSR_ERROR_OUT_OF_MEMORY;
+        if (!a->at) return dcsr_i_no_memory();
     }
     return DCSR_OK;
 }
@@ -131,7 +131,7 @@ dcsr_status dcsr_i_spmv_format_build(void **format, const dcsr_i_spmv_matrix *A,
     uint64_t *offsets = NULL;
     *format = NULL;
     dcsr_i_spmv_format *made = dcsr_i_calloc(A->context, DCSR_I_MATRIX, 1, sizeof *made);
-    if (!made) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!made) return dcsr_i_no_memory();
     *made = shape_of(A);
     dcsr_status status = begin(&m, &offsets, A, recipe);
     if (!status) status = recipe->plan(made, &m);
@@ -160,9 +160,9 @@ static dcsr_status refresh_rows(bool *differ, dcsr_i_spmv_format *format, const 
                                 const dcsr_i_changed_there *rows, const dcsr_i_spmv_recipe *recipe)
 {
     uint32_t raised = 0;
-    if (!dcsr_i_cuda_landing(m->stream, sizeof raised)) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!dcsr_i_cuda_landing(m->stream, sizeof raised)) return dcsr_i_no_memory();
     uint32_t *flag = dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, 1, sizeof *flag);
-    if (!flag) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!flag) return dcsr_i_no_memory();
     dcsr_i_cuda_fill(m->stream, flag, 0, sizeof *flag);
     const dcsr_i_spmv_changed changed = {
         {m->rows, rows->list, rows->count, rows->offsets}, rows->entries, rows->offsets, flag};

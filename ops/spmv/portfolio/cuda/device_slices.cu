@@ -37,7 +37,7 @@ uint64_t *dcsr_i_spmv_slice_starts(const dcsr_i_spmv_format *format, const dcsr_
 
 dcsr_status dcsr_i_spmv_total(const dcsr_i_spmv_making *making, uint64_t *starts, uint64_t n, uint64_t *total)
 {
-    if (!starts) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!starts) return dcsr_i_no_memory();
     const dcsr_status status =
         dcsr_i_cuda_read_back(making->stream, total, starts + n, sizeof *total, "making a format for spmv");
     dcsr_i_cuda_free(making->stream, DCSR_I_SCRATCH, starts, n + 1, sizeof *starts);

@@ -83,7 +83,7 @@ dcsr_status plan(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
 {
     binned counts = {};
     binned *there = (binned *)dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, 1, sizeof *there);
-    if (!there) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!there) return dcsr_i_no_memory();
     dcsr_i_cuda_fill(m->stream, there, 0, sizeof *there);
     dcsr_i_cuda_launch(m->stream, count_bins, format->rows, m->rows, there);
     const dcsr_status status =
@@ -104,7 +104,7 @@ dcsr_status cut_long_rows(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *
     const uint32_t *list = array_of<const uint32_t>(format, ORDER) + (format->rows - n);
     if (!n) return DCSR_OK;
     uint64_t *first = (uint64_t *)dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, n + 1, sizeof *first);
-    if (!first) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!first) return dcsr_i_no_memory();
     dcsr_i_cuda_launch(m->stream, count_parts, n, m->rows, list, n, first);
     const dcsr_status status = dcsr_i_cuda_scan_u64(m->stream, first, first, n);
     if (status == DCSR_OK)
@@ -122,7 +122,7 @@ dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
     dcsr_status status = DCSR_OK;
     for (int i = 0; i < 4 && !status; i++) {
         scratch[i] = (uint32_t *)dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, n, sizeof(uint32_t));
-        if (!scratch[i]) status = DCSR_ERROR_OUT_OF_MEMORY;
+        if (!scratch[i]) status = dcsr_i_no_memory();
     }
     if (!status) {
         dcsr_i_cuda_launch(m->stream, name_bins, n, m->rows, scratch[0], scratch[2]);

@@ -119,7 +119,7 @@ static dcsr_status measure(uint64_t *bytes, const dcsr_i_spmv_matrix *A, const a
     held h = {0};
     DCSR_TRY(dcsr_i_spmv_format_measure(bytes, A, how->recipe));
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(A->context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_status status = open(&h, A, how, dcsr_i_cuda_handle(stream));
     close(&h);
     dcsr_i_stream_return(A->context, stream);
@@ -130,11 +130,11 @@ static dcsr_status measure(uint64_t *bytes, const dcsr_i_spmv_matrix *A, const a
 static dcsr_status prepare(held *h, const dcsr_i_spmv_matrix *A, const algorithm *how)
 {
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(A->context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!stream) return dcsr_i_no_memory();
     dcsr_status status = open(h, A, how, dcsr_i_cuda_handle(stream));
     if (!status) {
         h->buffer = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, h->buffer_bytes, 1);
-        if (!h->buffer) status = DCSR_ERROR_OUT_OF_MEMORY;
+        if (!h->buffer) status = dcsr_i_no_memory();
     }
     if (!status && h->library->preprocess)
         status = check(h->library, call(h->library->preprocess, h, A, how), "preparing products");
@@ -160,7 +160,7 @@ static dcsr_status build(void **format, const dcsr_i_spmv_matrix *A, const algor
     void *arrays;
     *format = NULL;
     held *h = dcsr_i_calloc(A->context, DCSR_I_MATRIX, 1, sizeof *h);
-    if (!h) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!h) return dcsr_i_no_memory();
     dcsr_status status = dcsr_i_spmv_format_build(&arrays, A, how->recipe);
     h->arrays = arrays;
     if (!status) status = prepare(h, A, how);

@@ -215,7 +215,7 @@ dcsr_status survey(counted *found, const dcsr_i_spmv_format *format, const dcsr_
                    uint64_t rows)
 {
     census *there = count_keys(format, m, rows);
-    if (!there) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!there) return dcsr_i_no_memory();
     const dcsr_status status = read_counts(found, m, there);
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, there, 1, sizeof *there);
     return status;
@@ -314,7 +314,7 @@ dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
     }
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, found, 1, sizeof *found);
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, starts, slices + 1, sizeof *starts);
-    return found ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return found ? DCSR_OK : dcsr_i_no_memory();
 }
 
 /* ---- Refreshing ---- */

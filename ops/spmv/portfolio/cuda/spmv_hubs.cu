@@ -80,7 +80,7 @@ dcsr_status order_columns(ordered *o, const dcsr_i_spmv_format *format, const dc
     o->cols = format->cols;
     for (uint32_t **block : {&o->keys, &o->keys_spare, &o->numbers, &o->numbers_spare}) {
         *block = (uint32_t *)dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, o->cols, sizeof **block);
-        if (!*block) return DCSR_ERROR_OUT_OF_MEMORY;
+        if (!*block) return dcsr_i_no_memory();
     }
     dcsr_i_cuda_fill(m->stream, o->keys, 0, o->cols * sizeof *o->keys);
     dcsr_i_cuda_launch_walk(m->stream, count_columns, format->nnz, format->rows, walk_of(format, m), o->keys);
@@ -118,7 +118,7 @@ __global__ void count_used(const uint32_t *keys, uint64_t cols, unsigned long lo
 dcsr_status count_columns_in_use(uint64_t *count, const ordered *o, const dcsr_i_spmv_making *m)
 {
     auto *used = (unsigned long long *)dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, 1, sizeof *count);
-    if (!used) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!used) return dcsr_i_no_memory();
     dcsr_i_cuda_fill(m->stream, used, 0, sizeof *count);
     dcsr_i_cuda_launch(m->stream, count_used, o->cols, o->keys, o->cols, used);
     const dcsr_status status =
@@ -232,7 +232,7 @@ dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
     dcsr_status status = order_columns(&columns, format, m);
     if (!status) rank = flagged::rank_rows(format, m);
     if (rank) fill_arrays(format, m, columns, rank);
-    if (!status && !rank) status = DCSR_ERROR_OUT_OF_MEMORY;
+    if (!status && !rank) status = dcsr_i_no_memory();
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, rank, format->rows + 1, sizeof *rank);
     free_ordered(m, &columns);
     return status;
@@ -308,7 +308,7 @@ dcsr_status refresh(dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m, const dc
     }
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, begin, walk.count, sizeof *begin);
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, number, f->cols, sizeof *number);
-    return begin && number ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return begin && number ? DCSR_OK : dcsr_i_no_memory();
 }
 
 /* ---- Products ---- */

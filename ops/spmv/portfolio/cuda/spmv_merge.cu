@@ -34,7 +34,7 @@ dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
     const dcsr_status status = dcsr_i_spmv_csr_fill(format, m);
     if (status) return status;
     uint64_t *rank = flagged::rank_rows(format, m);
-    if (!rank) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!rank) return dcsr_i_no_memory();
     flagged::fill(format, m, rank, list::TILE, FLAGS, ROWS, FIRST);
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, rank, format->rows + 1, sizeof *rank);
     return DCSR_OK;

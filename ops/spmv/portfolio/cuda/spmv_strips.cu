@@ -176,13 +176,13 @@ dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
     uint64_t *before = nullptr, *starts = nullptr;
     if (format->array[START].size) {
         starts = dcsr_i_spmv_slice_starts(format, m);
-        if (!starts) return DCSR_ERROR_OUT_OF_MEMORY;
+        if (!starts) return dcsr_i_no_memory();
         dcsr_i_cuda_launch(m->stream, narrow<uint64_t>, slices + 1, starts, array_of<uint32_t>(format, START),
                            slices + 1);
     }
     if (format->tiles) {
         before = starts_of_list(format, m);
-        if (!before) return DCSR_ERROR_OUT_OF_MEMORY;
+        if (!before) return dcsr_i_no_memory();
     }
     dcsr_i_cuda_fill(m->stream, format->array[COLUMNS].at, 0xff,
                      format->array[COLUMNS].count * sizeof(uint32_t));
@@ -255,7 +255,7 @@ dcsr_status refresh_list(dcsr_i_spmv_format *f, const dcsr_i_spmv_making *m,
 {
     const dcsr_i_cuda_walk &walk = changed->walk;
     uint64_t *before = (uint64_t *)dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, walk.count, sizeof *before);
-    if (!before) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!before) return dcsr_i_no_memory();
     dcsr_i_cuda_launch(m->stream, find_listed, walk.count, walk, array_of<const uint32_t>(f, LIST_ROWS),
                        f->array[LIST_ROWS].count, f->width, before, changed->differ);
     move_changed(f, m, changed, before);
