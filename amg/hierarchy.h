@@ -141,6 +141,7 @@ typedef struct dcsr_i_amg_matrix {
 typedef struct dcsr_i_amg_kernels dcsr_i_amg_kernels;
 typedef struct dcsr_i_amg_form {
     struct dcsr_i_amg_hierarchy *h;
+    struct dcsr_i_divided_solve *divided; /* instead of it: vectors are on several devices (multi/) */
     dcsr_context *context;
     double *sums; /* room for the sums of blocks of rows */
     dcsr_type type;
@@ -429,22 +430,48 @@ typedef struct dcsr_i_amg_column {
     uint64_t iterations;
     dcsr_amg_outcome outcome;
 } dcsr_i_amg_column;
-/* A solve (krylov.c). The vectors are its own. The methods go on until all columns have an outcome. */
+/* A solve (krylov.c). The vectors are its own, such as the form's kernels take. The methods go on until all columns
+ * have an outcome. */
 typedef struct dcsr_i_amg_solve {
-    dcsr_i_amg_hierarchy *h;
-    dcsr_i_amg_form form; /* fp64, of as many columns as there are of b */
+    dcsr_i_amg_hierarchy *h; /* NULL: on several devices */
+    dcsr_i_amg_form form;    /* fp64, of as many columns as there are of b */
     const dcsr_i_amg_rows *A;
     const dcsr_i_amg_options *options;
-    double *x;
-    const double *b;
-    double *r;       /* b - A x */
-    double **vector; /* as many as the method has */
-    double *small;   /* for fgmres: the Hessenberg matrices and what goes with them */
+    bool flexible; /* a cycle is no fixed matrix */
+    /* z = M^-1 r: a cycle; `norms` are about those of r. */
+    void (*precondition)(struct dcsr_i_amg_solve *s, const double *norms, void *z, const void *r);
+    void *x;
+    const void *b;
+    void *r;       /* b - A x */
+    void **vector; /* as many as the method has */
+    double *small; /* for fgmres: the Hessenberg matrices and what goes with them */
     dcsr_i_amg_column column[DCSR_I_AMG_MOST_WIDTH];
 } dcsr_i_amg_solve;
 void dcsr_i_amg_cg(dcsr_i_amg_solve *s);
 void dcsr_i_amg_bicgstab(dcsr_i_amg_solve *s);
 void dcsr_i_amg_fgmres(dcsr_i_amg_solve *s);
 void dcsr_i_amg_cycles(dcsr_i_amg_solve *s);
+
+/* A method (solve.c): as the option `solver` names it, or the one that A wants. */
+typedef struct dcsr_i_amg_method {
+    const char *name;
+    void (*run)(dcsr_i_amg_solve *);
+    uint64_t vectors;
+} dcsr_i_amg_method;
+dcsr_i_amg_method dcsr_i_amg_method_of(const dcsr_i_amg_options *options, bool symmetric);
+/* The numbers of `small` for a column, with these options; 0: the method has none. */
+uint64_t dcsr_i_amg_small_numbers(const dcsr_i_amg_method *how, const dcsr_i_amg_options *options);
+/* Room for the residuals of so many columns, in place of those of the last solve. */
+dcsr_status dcsr_i_amg_take_residuals(dcsr_amg *amg, uint64_t columns);
+/* x and b have so many columns, one after the other; X and B as many as each other, for A of so many rows. */
+dcsr_status dcsr_i_amg_check_values(const double *x, const double *b, uint64_t rows, uint64_t columns);
+dcsr_status dcsr_i_amg_check_dense(const dcsr_dense *X, const dcsr_dense *B, uint64_t rows);
+/* Solves for columns number `first` to `first` + count - 1 of them all, as many as the form has or fewer, from x to x;
+ * residuals become the solver's. */
+void dcsr_i_amg_run(dcsr_i_amg_solve *s, const dcsr_i_amg_method *how, dcsr_amg *amg, uint64_t first,
+                    int count);
+/* Puts what came of a column that was solved for since `start` into a report. */
+void dcsr_i_amg_tell_column(dcsr_amg_report *report, const dcsr_i_amg_column *column,
+                            const dcsr_i_amg_method *how, double start);
 
 #endif

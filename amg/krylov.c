@@ -43,16 +43,15 @@ static bool note_all(dcsr_i_amg_solve *s, const double *squares)
     return any_goes_on(s);
 }
 
-static void precondition(dcsr_i_amg_solve *s, double *z, const double *r)
+static void precondition(dcsr_i_amg_solve *s, void *z, const void *r)
 {
     double norms[MOST];
     for (int c = 0; c < s->form.width; c++) norms[c] = s->column[c].norm;
-    dcsr_i_amg_precondition(s->h, s->form.width, norms, z, r);
+    s->precondition(s, norms, z, r);
 }
 
 /* x += step z and r -= step v; squares: r^T r */
-static void advance(dcsr_i_amg_solve *s, const double *step, const double *z, const double *v,
-                    double *squares)
+static void advance(dcsr_i_amg_solve *s, const double *step, const void *z, const void *v, double *squares)
 {
     double back[MOST];
     for (int c = 0; c < s->form.width; c++) back[c] = -step[c];
@@ -63,7 +62,8 @@ static void advance(dcsr_i_amg_solve *s, const double *step, const double *z, co
 void dcsr_i_amg_cycles(dcsr_i_amg_solve *s)
 {
     const dcsr_i_amg_form *f = &s->form;
-    double *z = s->vector[0], step[MOST], squares[MOST];
+    double step[MOST], squares[MOST];
+    void *z = s->vector[0];
     do {
         precondition(s, z, s->r);
         for (int c = 0; c < f->width; c++) step[c] = goes_on(s, c);
@@ -79,18 +79,17 @@ void dcsr_i_amg_cg(dcsr_i_amg_solve *s)
 {
     const dcsr_i_amg_form *f = &s->form;
     const uint64_t n = s->A->rows;
-    const bool fixed = s->h->options.cycle != DCSR_I_AMG_K;
     bool first = true;
-    double *z = s->vector[0], *p = s->vector[1], *q = s->vector[2];
+    void *z = s->vector[0], *p = s->vector[1], *q = s->vector[2];
     double rz[MOST], qz[MOST], pq[MOST], before[MOST], beta[MOST], step[MOST], squares[MOST];
     do {
         precondition(s, z, s->r);
         f->run->dot(f, n, s->r, z, rz);
-        if (!fixed && !first) f->run->dot(f, n, q, z, qz);
+        if (s->flexible && !first) f->run->dot(f, n, q, z, qz);
         for (int c = 0; c < f->width; c++) {
             if (goes_on(s, c) && (rz[c] == 0 || !isfinite(rz[c])))
                 s->column[c].outcome = rz[c] == 0 ? DCSR_AMG_BREAKDOWN : DCSR_AMG_DIVERGED;
-            beta[c] = goes_on(s, c) && !first ? (fixed ? rz[c] : -step[c] * qz[c]) / before[c] : 0;
+            beta[c] = goes_on(s, c) && !first ? (s->flexible ? -step[c] * qz[c] : rz[c]) / before[c] : 0;
             before[c] = rz[c];
         }
         first = false;
@@ -111,7 +110,7 @@ void dcsr_i_amg_bicgstab(dcsr_i_amg_solve *s)
 {
     const dcsr_i_amg_form *f = &s->form;
     const uint64_t n = s->A->rows;
-    double *z = s->vector[0], *p = s->vector[1], *v = s->vector[2], *t = s->vector[3], *shadow = s->vector[4];
+    void *z = s->vector[0], *p = s->vector[1], *v = s->vector[2], *t = s->vector[3], *shadow = s->vector[4];
     double rho[MOST], before[MOST], alpha[MOST], omega[MOST], beta[MOST], back[MOST];
     double sv[MOST], tr[MOST], tt[MOST], squares[MOST];
     f->run->combine(f, n, dcsr_i_amg_one, s->r, dcsr_i_amg_zero, shadow);
@@ -201,12 +200,13 @@ static void solve_triangle(hessenberg *g)
 }
 
 /* v_(k+1) = A z_k, orthogonal to those before it and of length 1; 0 for columns that have their outcome. */
-static void extend(dcsr_i_amg_solve *s, hessenberg *g, int k, double **v, double **z)
+static void extend(dcsr_i_amg_solve *s, hessenberg *g, int k, void **v, void **z)
 {
     const dcsr_i_amg_form *f = &s->form;
     const uint64_t n = s->A->rows;
-    double product[MOST], back[MOST], squares[MOST], inverse[MOST], *w = v[k + 1];
-    dcsr_i_amg_precondition(s->h, f->width, dcsr_i_amg_one, z[k], v[k]);
+    double product[MOST], back[MOST], squares[MOST], inverse[MOST];
+    void *w = v[k + 1];
+    s->precondition(s, dcsr_i_amg_one, z[k], v[k]);
     f->run->multiply(f, s->A, z[k], w);
     for (int i = 0; i <= k; i++) {
         f->run->dot(f, n, v[i], w, product);
@@ -236,7 +236,8 @@ void dcsr_i_amg_fgmres(dcsr_i_amg_solve *s)
     const dcsr_i_amg_form *f = &s->form;
     const uint64_t n = s->A->rows;
     const int restart = (int)s->options->restart;
-    double **v = s->vector, **z = s->vector + restart + 1, squares[MOST], factor[MOST];
+    void **v = s->vector, **z = s->vector + restart + 1;
+    double squares[MOST], factor[MOST];
     hessenberg g[MOST];
     for (int c = 0; c < f->width; c++)
         g[c] = hessenberg_in(s->small + (size_t)c * (size_t)(restart + 1) * (size_t)(restart + 4), restart);

@@ -8,24 +8,26 @@
  * says otherwise, it begins anew from x, as long as that at least halves the residual. */
 static const double PROGRESS = 0.5;
 
-typedef struct method {
-    const char *name; /* as the option has it */
-    void (*run)(dcsr_i_amg_solve *);
-    uint64_t vectors;
-} method;
-
-static method method_of(const dcsr_i_amg_options *options, int64_t solver)
+dcsr_i_amg_method dcsr_i_amg_method_of(const dcsr_i_amg_options *options, bool symmetric)
 {
+    int64_t solver = options->solver;
+    if (solver == DCSR_I_AMG_AUTO) solver = symmetric ? DCSR_I_AMG_CG : DCSR_I_AMG_FGMRES;
     switch (solver) {
     case DCSR_I_AMG_CG:
-        return (method){"cg", dcsr_i_amg_cg, 3};
+        return (dcsr_i_amg_method){"cg", dcsr_i_amg_cg, 3};
     case DCSR_I_AMG_BICGSTAB:
-        return (method){"bicgstab", dcsr_i_amg_bicgstab, 5};
+        return (dcsr_i_amg_method){"bicgstab", dcsr_i_amg_bicgstab, 5};
     case DCSR_I_AMG_FGMRES:
-        return (method){"fgmres", dcsr_i_amg_fgmres, 2 * (uint64_t)options->restart + 1};
+        return (dcsr_i_amg_method){"fgmres", dcsr_i_amg_fgmres, 2 * (uint64_t)options->restart + 1};
     default:
-        return (method){"none", dcsr_i_amg_cycles, 1};
+        return (dcsr_i_amg_method){"none", dcsr_i_amg_cycles, 1};
     }
+}
+
+uint64_t dcsr_i_amg_small_numbers(const dcsr_i_amg_method *how, const dcsr_i_amg_options *options)
+{
+    const uint64_t restart = (uint64_t)options->restart;
+    return how->run == dcsr_i_amg_fgmres ? (restart + 1) * (restart + 4) : 0;
 }
 
 /* All that a solve takes: vectors, pointers to them, fgmres's small arrays; x and b where they are not used in
@@ -42,28 +44,17 @@ static void leave(room *m, dcsr_i_amg_hierarchy *h)
     dcsr_i_amg_drop(&m->small, h->context);
 }
 
-/* For `width` columns at a time, `columns` in all; `copied`: x and b are not used in place. */
-static dcsr_status enter(room *m, dcsr_amg *amg, dcsr_i_amg_solve *s, const method *how, uint64_t columns,
-                         bool copied)
+static uint64_t most_residuals(const dcsr_amg *amg)
+{
+    return (uint64_t)amg->options.iterations + 1;
+}
+
+dcsr_status dcsr_i_amg_take_residuals(dcsr_amg *amg, uint64_t columns)
 {
     dcsr_context *context = amg->context;
-    const uint64_t restart = (uint64_t)s->options->restart, width = (uint64_t)s->form.width;
-    const uint64_t numbers = s->A->rows * width, history = (uint64_t)s->options->iterations + 1;
-    DCSR_I_AMG_TRY(dcsr_i_amg_prepare(s->h));
-    DCSR_I_AMG_TRY(dcsr_i_amg_make_wide(s->h, s->form.width));
-    DCSR_I_AMG_TRY(s->h->engine->take(&m->vectors, s->h, numbers * how->vectors, sizeof(double)));
-    DCSR_I_AMG_TRY(dcsr_i_amg_take(&m->pointers, context, how->vectors, sizeof(double *)));
-    DCSR_I_AMG_TRY(s->h->engine->take(&m->r, s->h, numbers, sizeof(double)));
-    if (how->run == dcsr_i_amg_fgmres)
-        DCSR_I_AMG_TRY(
-            dcsr_i_amg_take(&m->small, context, width * (restart + 1) * (restart + 4), sizeof(double)));
-    if (copied) {
-        DCSR_I_AMG_TRY(s->h->engine->take(&m->x, s->h, numbers, sizeof(double)));
-        DCSR_I_AMG_TRY(s->h->engine->take(&m->b, s->h, numbers, sizeof(double)));
-    }
     dcsr_i_amg_array residuals = {0}, counts = {0};
     DCSR_I_AMG_TRY(dcsr_i_amg_take(&counts, context, columns, sizeof(uint64_t)));
-    dcsr_status status = dcsr_i_amg_take(&residuals, context, columns * history, sizeof(double));
+    dcsr_status status = dcsr_i_amg_take(&residuals, context, columns * most_residuals(amg), sizeof(double));
     if (status) {
         dcsr_i_amg_drop(&counts, context);
         return status;
@@ -72,6 +63,27 @@ static dcsr_status enter(room *m, dcsr_amg *amg, dcsr_i_amg_solve *s, const meth
     dcsr_i_amg_drop(&amg->residual_counts, context);
     amg->residuals = residuals;
     amg->residual_counts = counts;
+    return DCSR_OK;
+}
+
+/* For `width` columns at a time, `columns` in all; `copied`: x and b are not used in place. */
+static dcsr_status enter(room *m, dcsr_amg *amg, dcsr_i_amg_solve *s, const dcsr_i_amg_method *how,
+                         uint64_t columns, bool copied)
+{
+    dcsr_context *context = amg->context;
+    const uint64_t width = (uint64_t)s->form.width, numbers = s->A->rows * width,
+                   small = width * dcsr_i_amg_small_numbers(how, s->options);
+    DCSR_I_AMG_TRY(dcsr_i_amg_prepare(s->h));
+    DCSR_I_AMG_TRY(dcsr_i_amg_make_wide(s->h, s->form.width));
+    DCSR_I_AMG_TRY(s->h->engine->take(&m->vectors, s->h, numbers * how->vectors, sizeof(double)));
+    DCSR_I_AMG_TRY(dcsr_i_amg_take(&m->pointers, context, how->vectors, sizeof(void *)));
+    DCSR_I_AMG_TRY(s->h->engine->take(&m->r, s->h, numbers, sizeof(double)));
+    if (small) DCSR_I_AMG_TRY(dcsr_i_amg_take(&m->small, context, small, sizeof(double)));
+    if (copied) {
+        DCSR_I_AMG_TRY(s->h->engine->take(&m->x, s->h, numbers, sizeof(double)));
+        DCSR_I_AMG_TRY(s->h->engine->take(&m->b, s->h, numbers, sizeof(double)));
+    }
+    DCSR_I_AMG_TRY(dcsr_i_amg_take_residuals(amg, columns));
     s->vector = m->pointers.data;
     for (uint64_t v = 0; v < how->vectors; v++) s->vector[v] = (double *)m->vectors.data + v * numbers;
     s->r = m->r.data;
@@ -117,7 +129,7 @@ static dcsr_amg_outcome judge(const dcsr_i_amg_solve *s, const dcsr_i_amg_column
     return DCSR_AMG_NONE;
 }
 
-static void run(dcsr_i_amg_solve *s, const method *how)
+static void run(dcsr_i_amg_solve *s, const dcsr_i_amg_method *how)
 {
     begin(s);
     bool open[DCSR_I_AMG_MOST_WIDTH], any = true;
@@ -141,6 +153,18 @@ static void run(dcsr_i_amg_solve *s, const method *how)
     }
 }
 
+void dcsr_i_amg_run(dcsr_i_amg_solve *s, const dcsr_i_amg_method *how, dcsr_amg *amg, uint64_t first,
+                    int count)
+{
+    double unused[2]; /* of columns that only fill the form */
+    for (int c = 0; c < s->form.width; c++)
+        s->column[c].residuals =
+            c < count ? (double *)amg->residuals.data + (first + (uint64_t)c) * most_residuals(amg) : unused;
+    run(s, how);
+    for (int c = 0; c < count; c++)
+        ((uint64_t *)amg->residual_counts.data)[first + (uint64_t)c] = s->column[c].iterations + 1;
+}
+
 /* ---- Arguments and columns ---- */
 
 static dcsr_status check(const dcsr_amg *amg, const void *x, const void *b)
@@ -158,7 +182,7 @@ static dcsr_status check(const dcsr_amg *amg, const void *x, const void *b)
     return DCSR_OK;
 }
 
-static dcsr_status check_values(const double *x, const double *b, uint64_t rows, uint64_t columns)
+dcsr_status dcsr_i_amg_check_values(const double *x, const double *b, uint64_t rows, uint64_t columns)
 {
     for (uint64_t i = 0; i < rows * columns; i++)
         if (!isfinite(x[i]) || !isfinite(b[i]))
@@ -168,11 +192,18 @@ static dcsr_status check_values(const double *x, const double *b, uint64_t rows,
     return DCSR_OK;
 }
 
-/* A matrix that is not symmetric needs fgmres. */
-static int64_t choose(const dcsr_amg *amg)
+dcsr_status dcsr_i_amg_check_dense(const dcsr_dense *X, const dcsr_dense *B, uint64_t rows)
 {
-    if (amg->options.solver != DCSR_I_AMG_AUTO) return amg->options.solver;
-    return amg->hierarchy->symmetric ? DCSR_I_AMG_CG : DCSR_I_AMG_FGMRES;
+    if (X->rows == rows && B->rows == rows && X->cols == B->cols) return DCSR_OK;
+    return dcsr_thread_fail(
+        DCSR_ERROR_DIMENSION_MISMATCH, "amg solve: A has %llu rows, X is %llu x %llu and B is %llu x %llu",
+        (unsigned long long)rows, (unsigned long long)X->rows, (unsigned long long)X->cols,
+        (unsigned long long)B->rows, (unsigned long long)B->cols);
+}
+
+static void precondition(dcsr_i_amg_solve *s, const double *norms, void *z, const void *r)
+{
+    dcsr_i_amg_precondition(s->h, s->form.width, norms, z, r);
 }
 
 /* To where the method has x and b, their columns side by side, and x back: to and from a device by way of the method's
@@ -205,22 +236,17 @@ static dcsr_status take_back(dcsr_i_amg_solve *s, const room *m, double *x, int 
 }
 
 /* Solves for so many columns from number `first` on, which the form is wide enough for. */
-static dcsr_status solve_group(dcsr_amg *amg, dcsr_i_amg_solve *s, const method *how, const room *m,
-                               uint64_t first, int columns, double *x, const double *b)
+static dcsr_status solve_group(dcsr_amg *amg, dcsr_i_amg_solve *s, const dcsr_i_amg_method *how,
+                               const room *m, uint64_t first, int columns, double *x, const double *b)
 {
-    const uint64_t rows = s->A->rows, history = (uint64_t)s->options->iterations + 1;
-    double unused[2]; /* of columns that only fill the form */
-    for (int c = 0; c < s->form.width; c++)
-        s->column[c].residuals =
-            c < columns ? (double *)amg->residuals.data + (first + (uint64_t)c) * history : unused;
+    const uint64_t rows = s->A->rows;
     bring(s, m, x + first * rows, b + first * rows, columns);
-    run(s, how);
-    for (int c = 0; c < columns; c++)
-        ((uint64_t *)amg->residual_counts.data)[first + (uint64_t)c] = s->column[c].iterations + 1;
+    dcsr_i_amg_run(s, how, amg, first, columns);
     return take_back(s, m, x + first * rows, columns);
 }
 
-static void tell(dcsr_amg_report *report, const dcsr_i_amg_column *column, const method *how, double start)
+void dcsr_i_amg_tell_column(dcsr_amg_report *report, const dcsr_i_amg_column *column,
+                            const dcsr_i_amg_method *how, double start)
 {
     report->outcome = column->outcome;
     report->solver = how->name;
@@ -244,8 +270,12 @@ static dcsr_status solve(dcsr_amg *amg, double *x, const double *b, uint64_t col
 {
     double start = dcsr_i_amg_now();
     dcsr_i_amg_hierarchy *h = amg->hierarchy;
-    dcsr_i_amg_solve s = {.h = h, .A = &h->level[0].A.rows, .options = &amg->options};
-    const method how = method_of(&amg->options, choose(amg));
+    dcsr_i_amg_solve s = {.h = h,
+                          .A = &h->level[0].A.rows,
+                          .options = &amg->options,
+                          .flexible = h->options.cycle == DCSR_I_AMG_K,
+                          .precondition = precondition};
+    const dcsr_i_amg_method how = dcsr_i_amg_method_of(&amg->options, h->symmetric);
     room m = {0};
     s.form = h->engine->form_of(h, DCSR_FP64, width_for(columns));
     dcsr_status status =
@@ -256,7 +286,7 @@ static dcsr_status solve(dcsr_amg *amg, double *x, const double *b, uint64_t col
         status = solve_group(amg, &s, &how, &m, first, now, x, b);
         for (int c = 0; c < now && !status; c++) {
             if (!h->first_iterations) h->first_iterations = s.column[c].iterations;
-            tell(&h->report, &s.column[c], &how, start);
+            dcsr_i_amg_tell_column(&h->report, &s.column[c], &how, start);
             if (reports) reports[first + (uint64_t)c] = h->report;
         }
         first += (uint64_t)now;
@@ -271,7 +301,7 @@ static dcsr_status solve_here(dcsr_amg *amg, double *x, const double *b, uint64_
 {
     dcsr_i_amg_rebuild_take(amg, false);
     dcsr_i_amg_hierarchy *h = amg->hierarchy;
-    DCSR_I_AMG_TRY(check_values(x, b, h->level[0].rows, columns));
+    DCSR_I_AMG_TRY(dcsr_i_amg_check_values(x, b, h->level[0].rows, columns));
     dcsr_status status = h->engine->open(h);
     if (!status) status = solve(amg, x, b, columns, false, reports);
     dcsr_status closed = h->engine->close(h, "amg solve");
@@ -287,13 +317,7 @@ dcsr_status dcsr_amg_solve(dcsr_amg *amg, double *x, const double *b, dcsr_amg_r
 dcsr_status dcsr_amg_solve_many(dcsr_amg *amg, dcsr_dense *X, const dcsr_dense *B, dcsr_amg_report *reports)
 {
     DCSR_I_AMG_TRY(check(amg, X, B));
-    const uint64_t rows = amg->hierarchy->level[0].rows;
-    if (X->rows != rows || B->rows != rows || X->cols != B->cols)
-        return dcsr_thread_fail(DCSR_ERROR_DIMENSION_MISMATCH,
-                                "amg solve: A has %llu rows, X is %llu x %llu and B is %llu x %llu",
-                                (unsigned long long)rows, (unsigned long long)X->rows,
-                                (unsigned long long)X->cols, (unsigned long long)B->rows,
-                                (unsigned long long)B->cols);
+    DCSR_I_AMG_TRY(dcsr_i_amg_check_dense(X, B, amg->hierarchy->level[0].rows));
     return solve_here(amg, X->values, B->values, B->cols, reports);
 }
 

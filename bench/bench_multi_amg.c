@@ -93,13 +93,15 @@ static figures measure_whole(bench *b, const dcsr_csr *csr, const char *precisio
 
 /* ---- Several ---- */
 
-static double solve_parts(dcsr_multi_cg_result *result, double *x, dcsr_multi_view *A, const double *b,
-                          uint64_t n, const dcsr_multi_cg_options *options)
+static dcsr_amg_report solve_parts(dcsr_multi_amg *amg, double *x, const double *b, uint64_t n,
+                                   const char *tolerance, const char *iterations)
 {
+    dcsr_amg_report report;
     memset(x, 0, n * sizeof *x);
-    const double start = bench_now();
-    BENCH_OK(dcsr_multi_cg(x, result, A, b, options));
-    return bench_now() - start;
+    BENCH_OK(dcsr_multi_amg_set(amg, "tolerance", tolerance));
+    BENCH_OK(dcsr_multi_amg_set(amg, "iterations", iterations));
+    BENCH_OK(dcsr_multi_amg_solve(amg, x, b, &report));
+    return report;
 }
 
 /* Levels, by a solver of their own. */
@@ -120,7 +122,6 @@ static figures measure_parts(dcsr_multi *devices, const dcsr_csr *csr, const cha
     dcsr_multi_matrix *matrix;
     dcsr_multi_view *view;
     dcsr_multi_amg_info info;
-    dcsr_multi_cg_result result;
     double *x = bench_alloc(n, sizeof *x), *b = bench_alloc(n, sizeof *b);
     for (uint64_t i = 0; i < n; i++) b[i] = 1;
     BENCH_OK(dcsr_multi_matrix_from_csr(&matrix, devices, csr, NULL));
@@ -131,15 +132,16 @@ static figures measure_parts(dcsr_multi *devices, const dcsr_csr *csr, const cha
     f.levels = (double)info.levels;
     f.divided = (double)info.divided;
     f.complexity = info.operator_complexity;
-    solve_parts(&result, x, view, b, n, &(dcsr_multi_cg_options){1e-300, 1, false, amg});
-    f.solve = solve_parts(&result, x, view, b, n, &(dcsr_multi_cg_options){1e-8, 200, false, amg});
-    if (!result.converged) bench_die("several devices: residual %g", result.residual);
-    f.iterations = (double)result.iterations;
-    const double less =
-        solve_parts(&result, x, view, b, n, &(dcsr_multi_cg_options){1e-300, FEW, false, amg});
-    const double more =
-        solve_parts(&result, x, view, b, n, &(dcsr_multi_cg_options){1e-300, MANY, false, amg});
-    f.iteration = (more - less) / (MANY - FEW);
+    char few[16], many[16];
+    snprintf(few, sizeof few, "%d", FEW);
+    snprintf(many, sizeof many, "%d", MANY);
+    solve_parts(amg, x, b, n, "1e-300", "1");
+    const dcsr_amg_report report = solve_parts(amg, x, b, n, "1e-8", "200");
+    if (report.outcome != DCSR_AMG_CONVERGED) bench_die("several devices: residual %g", report.residual);
+    f.solve = report.solve_seconds;
+    f.iterations = (double)report.iterations;
+    const double less = solve_parts(amg, x, b, n, "1e-300", few).solve_seconds;
+    f.iteration = (solve_parts(amg, x, b, n, "1e-300", many).solve_seconds - less) / (MANY - FEW);
     free(x), free(b);
     dcsr_multi_amg_destroy(amg);
     dcsr_multi_view_destroy(view);

@@ -1,11 +1,8 @@
-/* multi_cg.c: the method of conjugate gradients on several devices (Hestenes, Stiefel 1952), with the diagonal of A or
- * multigrid as a preconditioner M if that is wanted. An iteration is one product and three passes over vectors, each by
- * all devices at once, whose sums over parts are added up in their order:
+/* multi_cg.c: the method of conjugate gradients on several devices (Hestenes, Stiefel 1952), with the diagonal of A as
+ * a preconditioner M if that is wanted. An iteration is one product and three passes over vectors, each by all devices
+ * at once, whose sums over parts are added up in their order:
  *
  *      q = A p, p.q        x += a p, r -= a q, r.r        z = M^-1 r, r.z        p = z + b p
- *
- * A cycle may be no fixed matrix. So b is then z.(r - r of before) / z.r of before, which keeps p conjugate to the last
- * one all the same (Notay: Flexible conjugate gradients, 2000); r - r of before is - a q.
  *
  * On a GPU it waits for these sums alone; vectors stay where they are. */
 #include "algos/multi/multi_work.h"
@@ -19,13 +16,11 @@
 /* The terms of a sum, on a line each, as the devices write them at the same time. */
 typedef struct term {
     _Alignas(64) double value;
-    double second;
 } term;
 
 typedef struct solver {
     dcsr_i_multi_work w;
     dcsr_multi_vector *x, *r, *z, *p, *q, *diagonal; /* z is r, without preconditioner */
-    dcsr_multi_amg *amg;                             /* NULL: without */
     double factor;                                   /* of the pass */
     term term[DCSR_MAX_DEVICES];                     /* of its sum, by each device */
 } solver;
@@ -52,25 +47,15 @@ static dcsr_status lend(own *to, const solver *s, uint64_t k)
     return DCSR_OK;
 }
 
-/* Runs a pass on all devices; returns the sum of their terms, 0 after a failure; *second is that of the others. */
-static double pass_of_two(solver *s, dcsr_multi_task *task, double factor, double *second)
-{
-    double sum = 0;
-    *second = 0;
-    s->factor = factor;
-    for (uint64_t k = 0; k < s->w.parts; k++) s->term[k] = (term){0};
-    if (!s->w.status) s->w.status = dcsr_multi_run(s->w.devices, task, s);
-    for (uint64_t k = 0; k < s->w.parts && !s->w.status; k++) {
-        sum += s->term[k].value;
-        *second += s->term[k].second;
-    }
-    return sum;
-}
-
+/* Runs a pass on all devices; returns the sum of their terms, 0 after a failure. */
 static double pass(solver *s, dcsr_multi_task *task, double factor)
 {
-    double none;
-    return pass_of_two(s, task, factor, &none);
+    double sum = 0;
+    s->factor = factor;
+    for (uint64_t k = 0; k < s->w.parts; k++) s->term[k].value = 0;
+    if (!s->w.status) s->w.status = dcsr_multi_run(s->w.devices, task, s);
+    for (uint64_t k = 0; k < s->w.parts && !s->w.status; k++) sum += s->term[k].value;
+    return sum;
 }
 
 /* p.q */
@@ -120,16 +105,6 @@ static dcsr_status divide(void *user, uint64_t k)
         status = dcsr_vector_ewise_mult(v.z, NULL, NULL, dcsr_binary_op_of(DCSR_BINARY_DIV, DCSR_FP64), v.r,
                                         v.diagonal, NULL);
     return status ? status : dcsr_vector_dot(&s->term[k].value, v.r, v.z);
-}
-
-/* r.z, and q.z */
-static dcsr_status along(void *user, uint64_t k)
-{
-    solver *s = user;
-    own v;
-    dcsr_status status = lend(&v, s, k);
-    if (!status) status = dcsr_vector_dot(&s->term[k].value, v.r, v.z);
-    return status ? status : dcsr_vector_dot(&s->term[k].second, v.q, v.z);
 }
 
 /* p = z + factor p */
@@ -185,14 +160,10 @@ static void make_jacobi(solver *s)
                                      (unsigned long long)there, (unsigned long long)w->n, least);
 }
 
-/* z = M^-1 r; returns r.z, which is r.r without a preconditioner. *qz: of a cycle, q.z. */
-static double precondition(solver *s, double rr, double *qz)
+/* z = M^-1 r; returns r.z, which is r.r without a preconditioner. */
+static double precondition(solver *s, double rr)
 {
-    *qz = 0;
-    if (s->diagonal) return pass(s, divide, 0);
-    if (!s->amg) return rr;
-    if (!s->w.status) s->w.status = dcsr_multi_amg_apply(s->amg, s->z, s->r);
-    return pass_of_two(s, along, 0, qz);
+    return s->diagonal ? pass(s, divide, 0) : rr;
 }
 
 /* From r, with r.r given. */
@@ -202,7 +173,7 @@ static void iterate(solver *s, dcsr_multi_cg_result *found, double rr, double go
     found->residual = sqrt(rr);
     found->converged = found->residual <= goal;
     if (found->converged) return;
-    double qz, rz = precondition(s, rr, &qz);
+    double rz = precondition(s, rr);
     pass(s, turn, 0);
     while (!w->status && !found->converged && found->iterations < most) {
         w->status = dcsr_multi_spmv(s->q, w->A, s->p, NULL);
@@ -215,8 +186,8 @@ static void iterate(solver *s, dcsr_multi_cg_result *found, double rr, double go
         found->iterations++;
         found->converged = found->residual <= goal;
         if (found->converged) return;
-        rz = precondition(s, rr, &qz);
-        pass(s, turn, (s->amg ? -step * qz : rz) / before);
+        rz = precondition(s, rr);
+        pass(s, turn, rz / before);
     }
 }
 
@@ -232,9 +203,6 @@ dcsr_status dcsr_multi_cg(double *x, dcsr_multi_cg_result *result, dcsr_multi_vi
     if (!(o.tolerance >= 0))
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
                                 "dcsr_multi_cg: tolerance is negative or not a number");
-    if (o.jacobi && o.amg)
-        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                                "dcsr_multi_cg: jacobi and amg are both set; choose one preconditioner");
     dcsr_i_multi_work_open(&s.w, A, "dcsr_multi_cg");
     if (!s.w.status && s.w.type != DCSR_FP64)
         s.w.status = dcsr_thread_fail(DCSR_ERROR_TYPE_MISMATCH, "dcsr_multi_cg: A is %s; it must be fp64",
@@ -242,9 +210,8 @@ dcsr_status dcsr_multi_cg(double *x, dcsr_multi_cg_result *result, dcsr_multi_vi
     dcsr_multi_vector **const each[] = {&s.x, &s.r, &s.p, &s.q};
     for (size_t i = 0; i < sizeof each / sizeof *each; i++) *each[i] = dcsr_i_multi_take(&s.w, DCSR_FP64);
     s.z = s.r;
-    s.amg = o.amg;
-    if (o.jacobi || o.amg) s.z = dcsr_i_multi_take(&s.w, DCSR_FP64);
     if (o.jacobi) {
+        s.z = dcsr_i_multi_take(&s.w, DCSR_FP64);
         s.diagonal = dcsr_i_multi_take(&s.w, DCSR_FP64);
         make_jacobi(&s);
     }

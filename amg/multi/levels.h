@@ -99,6 +99,9 @@ dcsr_status dcsr_i_divided_prepare(dcsr_i_divided *d, int number);
 /* A vector of zeros, cut as a view's rows are. */
 dcsr_status dcsr_i_divided_make_vector(dcsr_multi_vector **vector, dcsr_multi_view *like, dcsr_type type);
 
+/* multi_amg.c: whether there are levels, for a call of that name. */
+dcsr_status dcsr_i_divided_check(const dcsr_multi_amg *amg, const char *call);
+
 /* divided_cycle.c: z = M^-1 r. */
 dcsr_status dcsr_i_divided_cycle(dcsr_i_divided *d, dcsr_multi_vector *z, dcsr_multi_vector *r);
 

@@ -140,7 +140,7 @@ dcsr_status dcsr_multi_amg_setup(dcsr_multi_amg *amg, dcsr_multi_view *A, dcsr_m
     return DCSR_OK;
 }
 
-static dcsr_status check_levels(const dcsr_multi_amg *amg, const char *call)
+dcsr_status dcsr_i_divided_check(const dcsr_multi_amg *amg, const char *call)
 {
     if (!amg) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: amg is NULL", call);
     if (amg->levels) return DCSR_OK;
@@ -153,7 +153,7 @@ dcsr_status dcsr_multi_amg_update(dcsr_multi_amg *amg, dcsr_multi_view *A, dcsr_
     const char *why;
     const double start = dcsr_i_amg_now();
     DCSR_I_AMG_TRY(check(amg, A, "multi amg update"));
-    DCSR_I_AMG_TRY(check_levels(amg, "multi amg update"));
+    DCSR_I_AMG_TRY(dcsr_i_divided_check(amg, "multi amg update"));
     DCSR_I_AMG_TRY(replace(amg, A, amg->levels, &why));
     if (report)
         *report = (dcsr_amg_update_report){.how = why ? DCSR_AMG_SET_UP : DCSR_AMG_RECOMPUTED,
@@ -192,7 +192,7 @@ dcsr_status dcsr_multi_amg_apply(dcsr_multi_amg *amg, dcsr_multi_vector *z, cons
     static const char call[] = "multi amg apply";
     dcsr_multi_vector *b = (dcsr_multi_vector *)(uintptr_t)r; /* lent to be read */
     uint64_t there;
-    DCSR_I_AMG_TRY(check_levels(amg, call));
+    DCSR_I_AMG_TRY(dcsr_i_divided_check(amg, call));
     if (!z || !r || z == r)
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s", call,
                                 !z   ? "z is NULL"
@@ -215,7 +215,7 @@ dcsr_status dcsr_multi_amg_apply(dcsr_multi_amg *amg, dcsr_multi_vector *z, cons
 
 dcsr_status dcsr_multi_amg_get_info(const dcsr_multi_amg *amg, dcsr_multi_amg_info *info)
 {
-    DCSR_I_AMG_TRY(check_levels(amg, "multi amg get info"));
+    DCSR_I_AMG_TRY(dcsr_i_divided_check(amg, "multi amg get info"));
     if (!info) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "multi amg get info: info is NULL");
     *info = amg->levels->info;
     return DCSR_OK;
@@ -223,7 +223,7 @@ dcsr_status dcsr_multi_amg_get_info(const dcsr_multi_amg *amg, dcsr_multi_amg_in
 
 dcsr_status dcsr_multi_amg_get_level(const dcsr_multi_amg *amg, uint64_t number, dcsr_amg_level *level)
 {
-    DCSR_I_AMG_TRY(check_levels(amg, "multi amg get level"));
+    DCSR_I_AMG_TRY(dcsr_i_divided_check(amg, "multi amg get level"));
     if (!level) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "multi amg get level: level is NULL");
     const dcsr_i_divided *d = amg->levels;
     if (number >= d->info.levels)

@@ -2,7 +2,6 @@
  * for an entry that is removed, one after the other; steps are separated by empty lines; lines that begin with % are
  * skipped. */
 #include "cli/amg/cmd_amg.h"
-#include <dcsr/transpose.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -47,16 +46,16 @@ static void free_step(step *s)
 }
 
 /* Lines that do the same are applied together. */
-static dcsr_status apply(dcsr_matrix *matrix, const step *s)
+static dcsr_status apply(cli_amg_system *system, const step *s)
 {
     dcsr_status status = DCSR_OK;
     for (uint64_t begin = 0, end; begin < s->count && !status; begin = end) {
         for (end = begin + 1; end < s->count && s->removes[end] == s->removes[begin];) end++;
         const uint64_t n = end - begin, *rows = s->rows + begin, *cols = s->cols + begin;
-        status = s->removes[begin] ? dcsr_matrix_remove(matrix, n, rows, cols, NULL)
-                                   : dcsr_matrix_insert(matrix, n, rows, cols, s->values + begin, NULL);
+        status = s->removes[begin] ? cli_amg_remove(system, n, rows, cols)
+                                   : cli_amg_insert(system, n, rows, cols, s->values + begin);
     }
-    return status ? status : dcsr_matrix_wait(matrix);
+    return status;
 }
 
 typedef struct reader {
@@ -123,46 +122,20 @@ static int read_step(reader *r, step *s)
     return ferror(r->file) ? cli_fail(r->cli, "%s: %s", r->name, strerror(errno)) : CLI_DONE;
 }
 
-int cli_amg_changes_begin(cli_state *cli, cli_amg_changes *changes, dcsr_matrix *matrix)
+/* Applies a step, lets the levels follow it, and solves. */
+static int take_step(cli_amg_changes *changes, cli_amg_system *system, const step *s, dcsr_dense *x,
+                     const dcsr_dense *b)
 {
-    dcsr_view *view = NULL;
-    dcsr_view_shape shape;
-    const dcsr_matrix_options options = {.policy = DCSR_POLICY_LAST};
-    dcsr_status status = dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0);
-    if (!status) status = dcsr_view_get_shape(view, &shape);
-    if (!status)
-        status =
-            dcsr_matrix_create(&changes->matrix, cli->context, DCSR_FP64, shape.rows, shape.cols, &options);
-    if (!status)
-        status = dcsr_matrix_transpose(changes->matrix, NULL, NULL, view, &(dcsr_desc){.transpose_a = true});
-    if (!status) status = dcsr_view_create(&changes->view, changes->matrix, DCSR_LAYOUT_SEGMENTS, 0);
-    dcsr_view_destroy(view);
-    return status ? cli_fail_library(cli) : CLI_DONE;
-}
-
-/* Applies a step, lets amg follow it, and solves. */
-static int take_step(cli_state *cli, cli_amg_changes *changes, dcsr_amg *amg, const step *s, double *x,
-                     const double *b)
-{
-    dcsr_view *view = NULL;
-    dcsr_view_shape shape;
+    cli_state *cli = system->cli;
     cli_amg_step *done = realloc(changes->step, (changes->count + 1) * sizeof *done);
     if (!done) return cli_fail(cli, "%s: there is no memory for another step", changes->file);
     changes->step = done;
     done += changes->count;
-    dcsr_status status = apply(changes->matrix, s);
-    if (!status) status = dcsr_view_create(&view, changes->matrix, DCSR_LAYOUT_SEGMENTS, 0);
-    if (!status) status = dcsr_view_get_shape(view, &shape);
-    if (!status) status = dcsr_amg_update(amg, view, &done->update);
-    if (status) {
-        dcsr_view_destroy(view);
+    if (apply(system, s) || cli_amg_update(system, &done->update))
         return cli_fail_because(cli, "%s: step %zu: %s", changes->file, changes->count + 1,
                                 dcsr_thread_error());
-    }
-    dcsr_view_destroy(changes->view);
-    changes->view = view;
-    memset(x, 0, shape.rows * sizeof *x);
-    if (dcsr_amg_solve(amg, x, b, &done->solve)) return cli_fail_library(cli);
+    memset(x->values, 0, x->rows * sizeof *x->values);
+    if (cli_amg_solve(system, x, b, &done->solve)) return cli_fail_library(cli);
     changes->count++;
     if (done->solve.outcome == DCSR_AMG_CONVERGED) return CLI_DONE;
     return cli_fail(cli, "%s: step %zu: %s after %llu iterations, residual %.3e", changes->file,
@@ -170,19 +143,18 @@ static int take_step(cli_state *cli, cli_amg_changes *changes, dcsr_amg *amg, co
                     (unsigned long long)done->solve.iterations, done->solve.residual);
 }
 
-int cli_amg_changes_follow(cli_state *cli, cli_amg_changes *changes, dcsr_amg *amg, double *x,
-                           const double *b)
+int cli_amg_changes_follow(cli_amg_changes *changes, cli_amg_system *system, dcsr_dense *x,
+                           const dcsr_dense *b)
 {
-    dcsr_view_shape shape;
+    cli_state *cli = system->cli;
     step s = {0};
     if (!changes->file) return CLI_DONE;
-    if (dcsr_view_get_shape(changes->view, &shape)) return cli_fail_library(cli);
-    reader r = {.cli = cli, .name = changes->file, .rows = shape.rows, .file = fopen(changes->file, "r")};
+    reader r = {.cli = cli, .name = changes->file, .rows = system->rows, .file = fopen(changes->file, "r")};
     if (!r.file) return cli_fail(cli, "%s: %s", changes->file, strerror(errno));
     int status;
     while (!(status = read_step(&r, &s)) && s.count) {
         cli_progress(cli, "step %zu", changes->count + 1);
-        status = take_step(cli, changes, amg, &s, x, b);
+        status = take_step(changes, system, &s, x, b);
         if (status) break;
     }
     cli_progress_end(cli);
@@ -219,10 +191,6 @@ void cli_amg_changes_put(cli_report *report, const cli_amg_changes *changes)
 
 void cli_amg_changes_free(cli_amg_changes *changes)
 {
-    dcsr_view_destroy(changes->view);
-    dcsr_matrix_destroy(changes->matrix);
     free(changes->step);
-    changes->view = NULL;
-    changes->matrix = NULL;
     changes->step = NULL;
 }

@@ -42,15 +42,15 @@ static const char layout[] =
     "unset multiplot\n";
 
 typedef struct drawing {
-    const dcsr_amg *amg;
+    const cli_amg_system *system;
     uint64_t columns;
 } drawing;
 
-static void put_data(FILE *script, const dcsr_amg *amg, uint64_t columns)
+static void put_data(FILE *script, const cli_amg_system *s, uint64_t columns)
 {
     dcsr_amg_level level;
     fprintf(script, "$levels << end\n");
-    for (uint64_t l = 0; !dcsr_amg_get_level(amg, l, &level); l++)
+    for (uint64_t l = 0; !cli_amg_get_level(s, l, &level); l++)
         fprintf(script, "%llu %llu %llu %.9g %.9g %.9g %.9g %.9g %.9g\n", (unsigned long long)l,
                 (unsigned long long)level.rows, (unsigned long long)level.nnz, level.share,
                 level.smoother_seconds, level.strength_seconds, level.aggregate_seconds,
@@ -59,7 +59,7 @@ static void put_data(FILE *script, const dcsr_amg *amg, uint64_t columns)
     for (uint64_t c = 0; c < columns; c++) {
         uint64_t count;
         const double *residuals;
-        if (dcsr_amg_get_residuals(amg, c, &count, &residuals)) continue;
+        if (cli_amg_get_residuals(s, c, &count, &residuals)) continue;
         for (uint64_t i = 0; i < count; i++)
             if (residuals[i] > 0) fprintf(script, "%llu %.9g\n", (unsigned long long)i, residuals[i]);
         fprintf(script, "\n\n");
@@ -70,11 +70,11 @@ static void put_data(FILE *script, const dcsr_amg *amg, uint64_t columns)
 static void write_script(FILE *script, const void *user)
 {
     const drawing *d = user;
-    put_data(script, d->amg, d->columns < MOST_LINES ? d->columns : MOST_LINES);
+    put_data(script, d->system, d->columns < MOST_LINES ? d->columns : MOST_LINES);
     fputs(layout, script);
 }
 
-int cli_amg_plot(cli_state *cli, const dcsr_amg *amg, uint64_t columns, const char *path)
+int cli_amg_plot(const cli_amg_system *s, uint64_t columns, const char *path)
 {
-    return cli_plot(cli, path, write_script, &(drawing){amg, columns});
+    return cli_plot(s->cli, path, write_script, &(drawing){s, columns});
 }

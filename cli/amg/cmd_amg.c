@@ -108,15 +108,16 @@ static error_t take(cli_state *cli, int key, const char *value)
     }
 }
 
-static int configure(cli_state *cli, dcsr_amg *amg)
+static int configure(cli_amg_system *s)
 {
-    for (int s = 0; s < settings.count; s++)
-        if (dcsr_amg_set(amg, settings.name[s], settings.value[s]))
+    cli_state *cli = s->cli;
+    for (int i = 0; i < settings.count; i++)
+        if (cli_amg_set(s, settings.name[i], settings.value[i]))
             return cli_usage(cli, "%s", dcsr_thread_error());
     if (!settings.nullspace) return CLI_DONE;
     dcsr_dense B;
     if (dcsr_dense_read(&B, cli->context, settings.nullspace)) return cli_fail_library(cli);
-    int status = dcsr_amg_set_nullspace(amg, &B) ? cli_fail_library(cli) : CLI_DONE;
+    int status = cli_amg_set_nullspace(s, &B) ? cli_fail_library(cli) : CLI_DONE;
     dcsr_dense_free(&B);
     return status;
 }
@@ -129,17 +130,13 @@ static int make_rhs(cli_state *cli, dcsr_dense *b, uint64_t rows)
     return cli_fail(cli, "%s: with --changes b has to be one column", settings.rhs);
 }
 
-static dcsr_status level_of(const void *amg, uint64_t number, dcsr_amg_level *level)
-{
-    return dcsr_amg_get_level(amg, number, level);
-}
-
-void cli_amg_put_levels(cli_report *report, cli_amg_level_of *get, const void *amg, uint64_t levels)
+/* Levels, as a table, in JSON as a list. */
+static void put_levels(cli_report *report, const cli_amg_system *s, uint64_t levels)
 {
     dcsr_amg_level level;
     cli_put_list(report, "hierarchy");
     cli_put_line(report, NULL, "level %12s %14s %7s %10s", "rows", "entries", "share", "setup");
-    for (uint64_t l = 0; l < levels && !get(amg, l, &level); l++) {
+    for (uint64_t l = 0; l < levels && !cli_amg_get_level(s, l, &level); l++) {
         double seconds = level.strength_seconds + level.aggregate_seconds + level.prolongator_seconds +
                          level.product_seconds + level.smoother_seconds;
         char rows[CLI_NUMBER], entries[CLI_NUMBER], time[CLI_NUMBER];
@@ -155,11 +152,11 @@ void cli_amg_put_levels(cli_report *report, cli_amg_level_of *get, const void *a
     }
 }
 
-static void put_residuals(cli_report *report, const dcsr_amg *amg, uint64_t column, uint64_t columns)
+static void put_residuals(cli_report *report, const cli_amg_system *s, uint64_t column, uint64_t columns)
 {
     uint64_t count;
     const double *residuals;
-    if (dcsr_amg_get_residuals(amg, column, &count, &residuals)) return;
+    if (cli_amg_get_residuals(s, column, &count, &residuals)) return;
     if (columns > 1) cli_put_line(report, NULL, "column %llu", (unsigned long long)column + 1);
     cli_put_line(report, NULL, "iteration    residual");
     for (uint64_t i = 0; i < count; i++)
@@ -197,16 +194,17 @@ static const dcsr_amg_report *hardest(const dcsr_amg_report *done, uint64_t colu
     return found;
 }
 
-static int print(cli_state *cli, const dcsr_amg *amg, const dcsr_amg_report *all, uint64_t columns)
+static int print(const cli_amg_system *s, const dcsr_amg_report *all, uint64_t columns)
 {
     cli_report report;
     const dcsr_amg_report *done = hardest(all, columns);
-    cli_report_begin(&report, cli);
-    cli_amg_put_levels(&report, level_of, amg, done->levels);
+    cli_report_begin(&report, s->cli);
+    put_levels(&report, s, done->levels);
     for (uint64_t c = 0; c < columns && (settings.verbose || isatty(STDOUT_FILENO)); c++)
-        put_residuals(&report, amg, c, columns);
+        put_residuals(&report, s, c, columns);
     if (columns > 1) put_columns(&report, all, columns);
     cli_put_count(&report, "levels", "levels", done->levels);
+    cli_amg_put_devices(&report, s);
     cli_put_real(&report, "operator_complexity", "operator complexity", done->operator_complexity, "");
     cli_put_real(&report, "grid_complexity", "grid complexity", done->grid_complexity, "");
     cli_put_text(&report, "solver", "solver", done->solver);
@@ -221,81 +219,61 @@ static int print(cli_state *cli, const dcsr_amg *amg, const dcsr_amg_report *all
 }
 
 /* Follows the changes, writes x if it is a solution, draws and prints, also the steps before one that fails. */
-static int finish(cli_state *cli, dcsr_amg *amg, const dcsr_dense *x, const dcsr_dense *b,
-                  const dcsr_amg_report *all)
+static int finish(cli_amg_system *s, dcsr_dense *x, const dcsr_dense *b, const dcsr_amg_report *all)
 {
+    cli_state *cli = s->cli;
     const dcsr_amg_report *done = hardest(all, x->cols);
     const bool converged = done->outcome == DCSR_AMG_CONVERGED;
     int status = CLI_DONE;
     if (!converged)
         cli_fail(cli, "%s after %llu iterations, residual %.3e: %s", cli->arguments[0],
                  (unsigned long long)done->iterations, done->residual, dcsr_amg_outcome_text(done->outcome));
-    const int followed =
-        converged ? cli_amg_changes_follow(cli, &changes, amg, x->values, b->values) : CLI_FAILED;
+    const int followed = converged ? cli_amg_changes_follow(&changes, s, x, b) : CLI_FAILED;
     if (!followed && settings.out && dcsr_dense_write(x, settings.out)) status = cli_fail_library(cli);
-    if (!status && settings.plot) status = cli_amg_plot(cli, amg, x->cols, settings.plot);
-    if (!status) status = print(cli, amg, all, x->cols);
+    if (!status && settings.plot) status = cli_amg_plot(s, x->cols, settings.plot);
+    if (!status) status = print(s, all, x->cols);
     return status ? status : followed;
 }
 
 /* Solves from x = 0. */
-static int solve(cli_state *cli, dcsr_amg *amg, const dcsr_dense *b)
+static int solve(cli_amg_system *s, const dcsr_dense *b)
 {
+    cli_state *cli = s->cli;
     const uint64_t numbers = b->rows * b->cols;
     dcsr_dense x = {.rows = b->rows, .cols = b->cols, .context = cli->context};
     dcsr_amg_report *reports = dcsr_context_allocate(cli->context, b->cols, sizeof *reports);
     int status = CLI_DONE;
     x.values = reports ? dcsr_context_allocate(cli->context, numbers, sizeof *x.values) : NULL;
     cli_progress(cli, "solving");
-    if (!x.values || dcsr_amg_solve_many(amg, &x, b, reports)) {
+    if (!x.values || cli_amg_solve(s, &x, b, reports)) {
         status = cli_fail_library(cli);
     } else {
         cli_progress_end(cli);
-        status = finish(cli, amg, &x, b, reports);
+        status = finish(s, &x, b, reports);
     }
     dcsr_context_free(cli->context, x.values, numbers, sizeof *x.values);
     dcsr_context_free(cli->context, reports, b->cols, sizeof *reports);
     return status;
 }
 
-static int run_several(cli_state *cli)
-{
-    int status = CLI_DONE;
-    if (changes.file) status = cli_parts_refuse(cli, "--changes");
-    if (!status && settings.plot) status = cli_parts_refuse(cli, "--plot");
-    if (!status)
-        status = cli_amg_several(cli, &(cli_amg_settings){settings.rhs, settings.nullspace, settings.out,
-                                                          settings.name, settings.value, settings.count});
-    return status;
-}
-
 static int run_amg(cli_state *cli)
 {
-    dcsr_amg *amg = NULL;
-    dcsr_matrix *matrix = NULL;
-    dcsr_view *view = NULL;
-    dcsr_view_shape shape;
+    cli_amg_system s = {0};
     dcsr_dense b = {0};
-    if (cli->multi) return run_several(cli);
     int status = settings.plot ? cli_plot_check(cli, settings.plot) : CLI_DONE;
-    if (!status && dcsr_amg_create(&amg, cli->context)) status = cli_fail_library(cli);
-    if (!status) status = configure(cli, amg);
-    if (!status) status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
-    if (!status && changes.file) status = cli_amg_changes_begin(cli, &changes, matrix);
-    if (!status && (dcsr_view_create(&view, matrix, DCSR_LAYOUT_CSR, 0) || dcsr_view_get_shape(view, &shape)))
-        status = cli_fail_library(cli);
-    if (!status) status = make_rhs(cli, &b, shape.rows);
+    if (!status) status = cli_amg_open(&s, cli);
+    if (!status) status = configure(&s);
+    if (!status) status = cli_amg_load(&s, cli->arguments[0], changes.file);
+    if (!status) status = make_rhs(cli, &b, s.rows);
     if (!status) {
         cli_progress(cli, "setting up the levels");
-        if (dcsr_amg_setup(amg, changes.file ? changes.view : view, NULL))
+        if (cli_amg_setup(&s))
             status = cli_fail_because(cli, "%s: %s", cli->arguments[0], dcsr_thread_error());
     }
-    if (!status) status = solve(cli, amg, &b);
+    if (!status) status = solve(&s, &b);
     cli_rhs_free(&b, settings.rhs);
-    dcsr_amg_destroy(amg);
     cli_amg_changes_free(&changes);
-    dcsr_view_destroy(view);
-    dcsr_matrix_destroy(matrix);
+    cli_amg_close(&s);
     return status;
 }
 
@@ -311,10 +289,7 @@ const cli_command cli_amg_command = {
         "and ||b - A x|| / ||b||. Fails, and writes no FILE, if that stays above T. The options of the "
         "method and "
         "their defaults are in docs/AMG.md; 'dcsr amg MATRIX --set x=' lists their names. On several devices "
-        "the "
-        "matrix has to be symmetric, and --set one_device=N says how few rows a level has that one of them "
-        "has "
-        "alone.\n\n"
+        "--set one_device=N says how few rows a level has that one of them has alone.\n\n"
         "Examples:\n  dcsr amg poisson3d7:64 --tol 1e-10 --set cycle=V\n"
         "  dcsr amg stiffness.mtx --rhs loads.mtx --device cuda:0-3 -o x.mtx\n",
     .least = 1,

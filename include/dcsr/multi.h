@@ -432,7 +432,7 @@ DCSR_API dcsr_status dcsr_multi_triangles(uint64_t *triangles, dcsr_triangles_re
 
 /* ---- Multigrid ----
  *
- * Algebraic multigrid, as the preconditioner of dcsr_multi_cg():
+ * Algebraic multigrid for a matrix in parts, as dcsr/amg.h has it for one device:
  *
  *      level 0   A    | A0 | A1 | A2 | A3 |     each device makes aggregates of its own rows, and P and R for them;
  *      level 1   A'   | .. | .. | .. | .. |     products with A, A' are dcsr_multi_spmv()
@@ -440,10 +440,10 @@ DCSR_API dcsr_status dcsr_multi_triangles(uint64_t *triangles, dcsr_triangles_re
  *      below          |    one device     |     a dcsr_amg from there on
  *
  *      dcsr_multi_amg *amg;
- *      dcsr_multi_cg_result result;
+ *      dcsr_amg_report report;
  *      dcsr_multi_amg_create(&amg, devices);
  *      dcsr_multi_amg_setup(amg, A, NULL);
- *      dcsr_multi_cg(x, &result, A, b, &(dcsr_multi_cg_options){.amg = amg});
+ *      dcsr_multi_amg_solve(amg, x, b, &report);
  *      dcsr_multi_amg_destroy(amg);
  *
  * The method and its options are those of dcsr/amg.h; docs/AMG.md says what differs. Results are the same, bit for bit,
@@ -465,7 +465,7 @@ DCSR_API void dcsr_multi_amg_destroy(dcsr_multi_amg *amg);
  *                   0.25. Aggregates do not cross borders; there they would be poor, and iterations many. 1: no level
  *                   is, for a matrix that one device has no memory for
  *
- * Options of the solve change nothing: those of dcsr_multi_cg() count. Errors: as dcsr_amg_set(). */
+ * Errors: as dcsr_amg_set(). */
 DCSR_API dcsr_status dcsr_multi_amg_set(dcsr_multi_amg *amg, const char *name, const char *value);
 
 /* Sets the near-nullspace vectors, as dcsr_amg_set_nullspace() does, with its errors: of all rows. */
@@ -502,11 +502,29 @@ DCSR_API dcsr_status dcsr_multi_amg_setup(dcsr_multi_amg *amg, dcsr_multi_view *
 /* Makes the levels for A again, where it is a later version of the matrix that they were made for; both views must be
  * there until this returns. On the cpu aggregates and rho of divided levels are kept while the aggregates hold together
  * and borders are as they were: RECOMPUTED; else all is set up anew: SET_UP, and the report says why. The levels do not
- * follow single rows, as those of dcsr_amg do, so rows_changed and rows_touched are 0, as are iterations, which
- * dcsr_multi_cg() tells. report may be NULL. Errors: as dcsr_multi_amg_setup(), and INVALID_ARGUMENT if there was
- * none; the levels are then as they were. Cost: that of a setup, but for aggregates and rho. */
+ * follow single rows, as those of dcsr_amg do, so rows_changed and rows_touched are 0, as are iterations. report may be
+ * NULL. Errors: as dcsr_multi_amg_setup(), and INVALID_ARGUMENT if there was none; the levels are then as they were.
+ * Cost: that of a setup, but for aggregates and rho. */
 DCSR_API dcsr_status dcsr_multi_amg_update(dcsr_multi_amg *amg, dcsr_multi_view *A,
                                            dcsr_amg_update_report *report);
+
+/* Solves A x = b from the x that is given, as dcsr_amg_solve() does: by the method that the option `solver` names, or
+ * by conjugate gradients where A is symmetric and flexible GMRES where it is not. x and b are arrays of the host, of all
+ * rows, and do not overlap. report may be NULL; that a solve does not converge is no error. Errors: INVALID_ARGUMENT
+ * (NULL, no setup, values in x or b that are not finite), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE; x is then as it was.
+ *
+ * Cost of an iteration, beside cycles: of conjugate gradients a dcsr_multi_spmv() and five passes by all devices at
+ * once, of bicgstab two and nine, of fgmres one and 2 k + 1 in the k-th since a restart. Memory: six vectors (eight
+ * with bicgstab, 2 restart + 4 with fgmres), each device its part of them. */
+DCSR_API dcsr_status dcsr_multi_amg_solve(dcsr_multi_amg *amg, double *x, const double *b,
+                                          dcsr_amg_report *report);
+/* The same for each column of X and B, one after the other. Errors: also DIMENSION_MISMATCH; after another error columns
+ * before the one that failed are solved for. */
+DCSR_API dcsr_status dcsr_multi_amg_solve_many(dcsr_multi_amg *amg, dcsr_dense *X, const dcsr_dense *B,
+                                               dcsr_amg_report *reports);
+/* Of the last solve, as dcsr_amg_get_residuals() does, with its errors. */
+DCSR_API dcsr_status dcsr_multi_amg_get_residuals(const dcsr_multi_amg *amg, uint64_t column, uint64_t *count,
+                                                  const double **residuals);
 
 /* z = M^-1 r: one cycle from zero. r has every element, z gets every element; both are fp64 vectors with the borders of
  * A's rows, created from the view that the levels are for, say, and not the same. Errors: INVALID_ARGUMENT (NULL, no
@@ -527,7 +545,6 @@ typedef struct dcsr_multi_cg_options {
     double tolerance;        /* of the residual, to stop at; 0: 1e-8 */
     uint64_t max_iterations; /* 0: 1000 */
     bool jacobi;             /* precondition with the diagonal, of which every entry must be above 0 */
-    dcsr_multi_amg *amg;     /* precondition with its cycles; it has levels for A. NULL: do not */
 } dcsr_multi_cg_options;
 
 typedef struct dcsr_multi_cg_result {
@@ -537,13 +554,12 @@ typedef struct dcsr_multi_cg_result {
     bool indefinite; /* it met a p with p A p not above 0: A is not positive definite */
 } dcsr_multi_cg_result;
 
-/* Solves A x = b by conjugate gradients (Hestenes, Stiefel 1952; with amg flexible ones, Notay 2000); A is fp64,
- * symmetric and positive definite, which is not checked beyond `indefinite`. x is where to start, and becomes the
- * solution, or as far as it came: not converged is no error. result may be NULL. Errors: also TYPE_MISMATCH (not
- * fp64), INVALID_ARGUMENT (options->jacobi and a diagonal that is not all above 0; both it and amg; amg has no
- * levels, or for rows that are cut elsewhere). Cost: an iteration is a dcsr_multi_spmv(), two sums (with amg four)
- * and three updates by all devices at once, O(n + m), and moves 88 n bytes beside the product (with amg 104 n, and a
- * cycle). Memory: 32 n bytes, with amg 40 n, with jacobi 48 n, and the diagonal as a matrix for a while. */
+/* Solves A x = b by conjugate gradients (Hestenes, Stiefel 1952); A is fp64, symmetric and positive definite, which is
+ * not checked beyond `indefinite`. With multigrid: dcsr_multi_amg_solve(). x is where to start, and becomes the
+ * solution, or as far as it came: not converged is no error. result may be NULL. Errors: also TYPE_MISMATCH (not fp64),
+ * INVALID_ARGUMENT (options->jacobi and a diagonal that is not all above 0). Cost: an iteration is a dcsr_multi_spmv(),
+ * two sums and three updates by all devices at once, O(n + m), and moves 88 n bytes beside the product. Memory: 32 n
+ * bytes, with jacobi 48 n, and the diagonal as a matrix for a while. */
 DCSR_API dcsr_status dcsr_multi_cg(double *x, dcsr_multi_cg_result *result, dcsr_multi_view *A,
                                    const double *b, const dcsr_multi_cg_options *options);
 

@@ -244,6 +244,43 @@ Test(cli_several, multigrid_solves)
     }
 }
 
+/* As on one device: other methods, several columns, a picture, and a matrix that changes. */
+Test(cli_several, multigrid_does_what_it_does_on_one_device)
+{
+    program_write_file("b.mtx", "%%MatrixMarket matrix array real general\n4 2\n1\n1\n1\n1\n2\n0\n-1\n5\n");
+    program_write_file("steps.txt", "1 1 5\n401 401 6.5\n\n402 403\n403 402\n401 401 4\n");
+    for (const choice *c = choices(); c->several; c++) {
+        program_result one, several;
+        PROGRAM_JSON(several, "--json --device %s amg poisson2d5:2 --rhs b.mtx -o x.mtx", c->several);
+        cr_assert_eq(json_array_size(json_object_get(several.json, "columns")), 2);
+        program_free(&several);
+        char *x = program_read_file("x.mtx");
+        cr_assert(x && strstr(x, "\n4 2\n"), "%s", x);
+        free(x);
+        PROGRAM_JSON(one, "--json --device %s amg poisson2d5:30 --changes steps.txt", c->one);
+        PROGRAM_JSON(several,
+                     "--json --device %s amg poisson2d5:30 --changes steps.txt --set one_device=100 --set "
+                     "solver=fgmres",
+                     c->several);
+        cr_assert_str_eq(program_string(&several, "solver"), "fgmres");
+        cr_assert_geq(program_integer(&several, "divided"), 1);
+        const json_t *steps = json_object_get(several.json, "steps"),
+                     *alone = json_object_get(one.json, "steps");
+        cr_assert_eq(json_array_size(steps), 2);
+        for (size_t s = 0; s < 2; s++) {
+            const json_t *step = json_array_get(steps, s);
+            cr_assert_leq(json_number_value(json_object_get(step, "residual")), 1e-8);
+            cr_assert_leq(json_integer_value(json_object_get(step, "iterations")),
+                          json_integer_value(json_object_get(json_array_get(alone, s), "iterations")) + 4);
+        }
+        program_free(&one);
+        program_free(&several);
+        PROGRAM_JSON(several, "--json --device %s amg poisson2d5:20 --plot amg.png", c->several);
+        program_free(&several);
+        cr_assert_eq(remove("amg.png"), 0);
+    }
+}
+
 /* The program keeps nodes whole; for a grid these mean nothing, but each is on one device. */
 Test(cli_several, multigrid_has_nodes_of_several_rows)
 {
@@ -271,11 +308,11 @@ Test(cli_several, multigrid_says_what_it_cannot_do)
     program_write_file("empty.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1\n3 3 1\n");
     program_write_file("b.mtx", "%%MatrixMarket matrix array real general\n4 2\n1\n1\n1\n1\n1\n1\n1\n1\n");
     PROGRAM_FAILS(1, "row 1 of A has no entries", "--device cpu:2 amg empty.mtx");
-    PROGRAM_FAILS(1, "one column", "--device cpu:2 amg poisson2d5:2 --rhs b.mtx");
     PROGRAM_FAILS(1, "no multiple of the option block", "--device cpu:2 amg poisson2d5:4 --set block=3");
     PROGRAM_FAILS(1, "vectors have 4", "--device cpu:2 amg poisson2d5:4 --nullspace b.mtx");
-    PROGRAM_FAILS(2, "on one device alone", "--device cpu:2 amg poisson2d5:4 --plot x.png");
-    PROGRAM_FAILS(2, "on one device alone", "--device cpu:2 amg poisson2d5:4 --set solver=fgmres");
+    PROGRAM_FAILS(1, "one column", "--device cpu:2 amg poisson2d5:2 --rhs b.mtx --changes steps.txt");
+    PROGRAM_FAILS(1, "picture.gif", "--device cpu:2 amg poisson2d5:4 --plot picture.gif");
+    PROGRAM_FAILS(2, "no value of the option solver", "--device cpu:2 amg poisson2d5:4 --set solver=minres");
     PROGRAM_FAILS(2, "no option 'colour'", "--device cpu:2 amg poisson2d5:4 --set colour=red");
     program_result result =
         program_run("--json --device cpu:2 amg poisson2d5:20 --max-iterations 1 -o x.mtx");

@@ -12,7 +12,7 @@ static void compare_with_one(const char *text, int more)
     for (int count = 1; count <= MOST_DEVICES; count++) {
         world w = open_world(text, count, count);
         const uint64_t alone = iterations_alone(&w, NULL);
-        const dcsr_multi_cg_result found = set_up_and_solve(&w);
+        const dcsr_amg_report found = set_up_and_solve(&w);
         cr_assert_geq(w.info.divided, 1, "%s has %d rows", text, (int)w.csr.rows);
         cr_assert_gt(w.info.levels, w.info.divided);
         cr_assert(w.info.symmetric);
@@ -41,7 +41,7 @@ Test(multi_amg, levels_of_a_small_matrix_are_those_of_one_device)
 {
     world w = open_world("poisson2d5:30", 2, 2);
     TEST_OK(dcsr_multi_amg_set(w.amg, "one_device", "1000000"));
-    const dcsr_multi_cg_result found = set_up_and_solve(&w);
+    const dcsr_amg_report found = set_up_and_solve(&w);
     dcsr_amg_level level;
     cr_assert_eq(found.iterations, iterations_alone(&w, NULL));
     TEST_OK(dcsr_multi_amg_get_level(w.amg, 0, &level));
@@ -115,7 +115,7 @@ Test(multi_amg, singular_matrices_are_solved_where_b_is_in_their_range)
 Test(multi_amg, a_diagonal_is_solved)
 {
     world w = path_world(500, 1, 3, 3);
-    const dcsr_multi_cg_result found = set_up_and_solve(&w);
+    const dcsr_amg_report found = set_up_and_solve(&w);
     cr_assert_leq(found.iterations, 2);
     for (uint64_t i = 0; i < w.csr.rows; i++) cr_assert_float_eq(w.x[i], 1.0 / 3, 1e-9);
     close_world(&w);

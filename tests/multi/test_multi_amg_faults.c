@@ -44,7 +44,7 @@ Test(multi_amg_faults, arguments_are_checked)
     world w = open_world("poisson2d5:12", 2, 2);
     dcsr_multi_vector *z, *r, *single;
     dcsr_amg_level level;
-    dcsr_multi_cg_result result;
+    dcsr_dense X = {.rows = 144, .cols = 2, .values = w.x}, B = {.rows = 144, .cols = 1, .values = w.b};
     TEST_OK(dcsr_multi_vector_create(&z, w.A, DCSR_FP64, false));
     TEST_OK(dcsr_multi_vector_create(&r, w.A, DCSR_FP64, false));
     TEST_OK(dcsr_multi_vector_create(&single, w.A, DCSR_FP32, false));
@@ -54,7 +54,7 @@ Test(multi_amg_faults, arguments_are_checked)
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "call dcsr_multi_amg_setup",
                  dcsr_multi_amg_update(w.amg, w.A, NULL));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "call dcsr_multi_amg_setup",
-                 dcsr_multi_cg(w.x, &result, w.A, w.b, &(dcsr_multi_cg_options){.amg = w.amg}));
+                 dcsr_multi_amg_solve(w.amg, w.x, w.b, NULL));
     TEST_REFUSED(DCSR_ERROR_NOT_FOUND, "no option", dcsr_multi_amg_set(w.amg, "colour", "red"));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "whole number", dcsr_multi_amg_set(w.amg, "one_device", "0"));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "whole number", dcsr_multi_amg_set(w.amg, "one_device", "1.5"));
@@ -75,9 +75,20 @@ Test(multi_amg_faults, arguments_are_checked)
                  dcsr_multi_amg_apply(w.amg, z, r));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "same vector", dcsr_multi_amg_apply(w.amg, z, z));
     TEST_REFUSED(DCSR_ERROR_TYPE_MISMATCH, "z is fp32", dcsr_multi_amg_apply(w.amg, single, r));
-    TEST_REFUSED(
-        DCSR_ERROR_INVALID_ARGUMENT, "both set",
-        dcsr_multi_cg(w.x, &result, w.A, w.b, &(dcsr_multi_cg_options){.jacobi = true, .amg = w.amg}));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "amg is NULL", dcsr_multi_amg_solve(NULL, w.x, w.b, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "x is NULL", dcsr_multi_amg_solve(w.amg, NULL, w.b, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "B is NULL", dcsr_multi_amg_solve_many(w.amg, &X, NULL, NULL));
+    TEST_REFUSED(DCSR_ERROR_DIMENSION_MISMATCH, "X is 144 x 2 and B is 144 x 1",
+                 dcsr_multi_amg_solve_many(w.amg, &X, &B, NULL));
+    w.b[143] = NAN;
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "b[143] is not finite",
+                 dcsr_multi_amg_solve(w.amg, w.x, w.b, NULL));
+    uint64_t count;
+    const double *residuals;
+    TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "had 0 columns, no number 1",
+                 dcsr_multi_amg_get_residuals(w.amg, 1, &count, &residuals));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "amg is NULL",
+                 dcsr_multi_amg_get_residuals(NULL, 0, &count, &residuals));
     dcsr_multi_vector_destroy(z);
     dcsr_multi_vector_destroy(r);
     dcsr_multi_vector_destroy(single);
@@ -171,10 +182,11 @@ static void change_and_update(bool pattern)
     dcsr_multi_matrix_destroy(w.matrix);
     w.A = A;
     w.matrix = matrix;
-    dcsr_multi_cg_result result;
+    dcsr_amg_report solved;
     memset(w.x, 0, n * sizeof *w.x);
-    TEST_OK(dcsr_multi_cg(w.x, &result, w.A, w.b, &(dcsr_multi_cg_options){.amg = w.amg}));
-    cr_assert(result.converged && result.iterations < 30, "%d iterations", (int)result.iterations);
+    TEST_OK(dcsr_multi_amg_solve(w.amg, w.x, w.b, &solved));
+    cr_assert_eq(solved.outcome, DCSR_AMG_CONVERGED);
+    cr_assert_lt(solved.iterations, 30);
     if (!pattern) cr_assert_leq(residual_of(&w), 1.1e-8);
     close_world(&w);
 }
@@ -187,6 +199,16 @@ Test(multi_amg_faults, updates_follow_values)
 Test(multi_amg_faults, updates_follow_a_pattern)
 {
     change_and_update(true);
+}
+
+/* A cycle for r, with a z that fits A. */
+static dcsr_status apply_from(dcsr_multi_amg *amg, dcsr_multi_view *A, dcsr_multi_vector *r)
+{
+    dcsr_multi_vector *z;
+    TEST_OK(dcsr_multi_vector_create(&z, A, DCSR_FP64, false));
+    const dcsr_status status = dcsr_multi_amg_apply(amg, z, r);
+    dcsr_multi_vector_destroy(z);
+    return status;
 }
 
 /* Of another size, all is set up anew. */
@@ -202,13 +224,12 @@ Test(multi_amg_faults, an_update_for_other_rows_sets_up)
     TEST_OK(dcsr_multi_amg_update(w.amg, A, &report));
     cr_assert_eq(report.how, DCSR_AMG_SET_UP);
     cr_assert_not_null(report.why);
-    dcsr_multi_cg_result result;
-    TEST_OK(dcsr_multi_cg(larger.x, &result, A, larger.b, &(dcsr_multi_cg_options){.amg = w.amg}));
-    cr_assert(result.converged);
+    dcsr_multi_vector *r;
+    TEST_OK(dcsr_multi_amg_solve(w.amg, larger.x, larger.b, NULL));
     cr_assert_leq(residual_of(&larger), 1.1e-8);
-    memset(w.x, 0, w.csr.rows * sizeof *w.x);
-    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "other borders",
-                 dcsr_multi_cg(w.x, &result, w.A, w.b, &(dcsr_multi_cg_options){.amg = w.amg}));
+    TEST_OK(dcsr_multi_vector_create(&r, w.A, DCSR_FP64, false));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "other borders", apply_from(w.amg, A, r));
+    dcsr_multi_vector_destroy(r);
     dcsr_multi_amg_destroy(w.amg);
     w.amg = NULL;
     dcsr_multi_view_destroy(A);
@@ -254,21 +275,32 @@ Test(multi_amg_faults, a_setup_of_all_that_there_is_does_too)
     fail_allocations_of_setups(most_options, 61);
 }
 
-Test(multi_amg_faults, a_solve_survives_failing_allocations)
+static void fail_allocations_of_solves(const char *options, long less)
 {
     world w = open_world("poisson2d5:14", 2, 2);
+    set_options(w.amg, NULL, options);
     TEST_OK(dcsr_multi_amg_setup(w.amg, w.A, NULL));
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_multi_cg_result result;
-    for (long n = 0; status; n += step_of(7)) {
+    for (long n = 0; status; n += step_of(less)) {
         memset(w.x, 0, w.csr.rows * sizeof *w.x);
         dcsr_i_fail_allocations_after(n);
-        status = dcsr_multi_cg(w.x, &result, w.A, w.b, &(dcsr_multi_cg_options){.amg = w.amg});
+        status = dcsr_multi_amg_solve(w.amg, w.x, w.b, NULL);
         dcsr_i_fail_allocations_after(-1);
         cr_assert(!status || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
+        for (uint64_t i = 0; status && i < w.csr.rows; i++) cr_assert_eq(w.x[i], 0);
     }
     cr_assert_leq(residual_of(&w), 1.1e-8);
     close_world(&w);
+}
+
+Test(multi_amg_faults, a_solve_survives_failing_allocations)
+{
+    fail_allocations_of_solves("cycle=W", 7);
+}
+
+Test(multi_amg_faults, a_solve_with_fgmres_does_too)
+{
+    fail_allocations_of_solves("solver=fgmres restart=4", 31);
 }
 
 #if TEST_EMULATOR
@@ -277,14 +309,13 @@ static void lose_device(const char *options, bool set_up, long after)
 {
     NEEDS_EMULATOR();
     world w = open_world("poisson2d5:14", 3, 3);
-    dcsr_multi_cg_result result;
     set_options(w.amg, NULL, options);
     if (set_up) TEST_OK(dcsr_multi_amg_setup(w.amg, w.A, NULL));
     simt_fail_device_after(1, after);
     dcsr_status status = set_up ? DCSR_OK : dcsr_multi_amg_setup(w.amg, w.A, NULL);
     if (!status) {
         memset(w.x, 0, w.csr.rows * sizeof *w.x);
-        status = dcsr_multi_cg(w.x, &result, w.A, w.b, &(dcsr_multi_cg_options){.amg = w.amg});
+        status = dcsr_multi_amg_solve(w.amg, w.x, w.b, NULL);
     }
     if (status || set_up) {
         cr_assert_eq(status, DCSR_ERROR_DEVICE, "%s", dcsr_thread_error());

@@ -39,7 +39,7 @@ Test(multi_amg_ways, each_takes_few_iterations_more_than_on_one_device)
 {
     for (size_t o = 0; o < sizeof ways / sizeof *ways; o++) {
         world w = open_with(24, 3, ways[o]);
-        const dcsr_multi_cg_result found = set_up_and_solve(&w);
+        const dcsr_amg_report found = set_up_and_solve(&w);
         const uint64_t alone = iterations_alone(&w, ways[o]);
         cr_assert_geq(w.info.divided, 1);
         cr_assert_leq(found.iterations, alone + 3, "%s: %d iterations, alone %d", ways[o],
@@ -62,7 +62,7 @@ Test(multi_amg_ways, levels_are_where_options_say)
                                         "one_device=60 cycle=K precision=fp32"};
     for (size_t o = 0; o < sizeof where / sizeof *where; o++) {
         world w = open_with(24, 3, where[o]);
-        const dcsr_multi_cg_result found = set_up_and_solve(&w);
+        const dcsr_amg_report found = set_up_and_solve(&w);
         cr_assert_leq(found.iterations, 60, "%s: %d iterations", where[o], (int)found.iterations);
         cr_assert_eq(w.info.divided == 0, strstr(where[o], "100000") != NULL);
         if (!w.info.divided && !strstr(where[o], "gauss"))
@@ -100,11 +100,11 @@ static world scattered_world(uint64_t side, int count)
 Test(multi_amg_ways, levels_with_much_outside_are_on_one_device)
 {
     world w = scattered_world(20, 3);
-    const dcsr_multi_cg_result divided = set_up_and_solve(&w);
+    const dcsr_amg_report divided = set_up_and_solve(&w);
     cr_assert_geq(w.info.divided, 1);
     cr_assert(w.info.outside > 0.5 && w.info.outside <= 1, "%g", w.info.outside);
     set_options(w.amg, NULL, "outside=0.25");
-    const dcsr_multi_cg_result found = set_up_and_solve(&w);
+    const dcsr_amg_report found = set_up_and_solve(&w);
     cr_assert_eq(w.info.divided, 0);
     cr_assert_eq(found.iterations, iterations_alone(&w, NULL));
     cr_assert_gt(divided.iterations, found.iterations);
