@@ -509,17 +509,18 @@ DCSR_API dcsr_status dcsr_multi_amg_update(dcsr_multi_amg *amg, dcsr_multi_view 
                                            dcsr_amg_update_report *report);
 
 /* Solves A x = b from the x that is given, as dcsr_amg_solve() does: by the method that the option `solver` names, or
- * by conjugate gradients where A is symmetric and flexible GMRES where it is not. x and b are arrays of the host, of all
- * rows, and do not overlap. report may be NULL; that a solve does not converge is no error. Errors: INVALID_ARGUMENT
- * (NULL, no setup, values in x or b that are not finite), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE; x is then as it was.
+ * by conjugate gradients where A is symmetric and flexible GMRES where it is not. x and b are arrays of the host, of
+ * all rows, and do not overlap. report may be NULL; that a solve does not converge is no error. Errors:
+ * INVALID_ARGUMENT (NULL, no setup, values in x or b that are not finite), OUT_OF_MEMORY, CONTEXT_DESTROYED, DEVICE; x
+ * is then as it was.
  *
  * Cost of an iteration, beside cycles: of conjugate gradients a dcsr_multi_spmv() and five passes by all devices at
  * once, of bicgstab two and nine, of fgmres one and 2 k + 1 in the k-th since a restart. Memory: six vectors (eight
  * with bicgstab, 2 restart + 4 with fgmres), each device its part of them. */
 DCSR_API dcsr_status dcsr_multi_amg_solve(dcsr_multi_amg *amg, double *x, const double *b,
                                           dcsr_amg_report *report);
-/* The same for each column of X and B, one after the other. Errors: also DIMENSION_MISMATCH; after another error columns
- * before the one that failed are solved for. */
+/* The same for each column of X and B, one after the other. Errors: also DIMENSION_MISMATCH; after another error the
+ * columns before the one that failed are solved for. */
 DCSR_API dcsr_status dcsr_multi_amg_solve_many(dcsr_multi_amg *amg, dcsr_dense *X, const dcsr_dense *B,
                                                dcsr_amg_report *reports);
 /* Of the last solve, as dcsr_amg_get_residuals() does, with its errors. */
