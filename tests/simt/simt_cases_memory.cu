@@ -2,7 +2,7 @@
 #include "tests/simt/simt_cases.h"
 
 enum { N = 64 };
-const size_t BYTES = N * sizeof(unsigned), GRANULE = size_t(2) << 20;
+const size_t BYTES = N * sizeof(unsigned), GRANULE = size_t(128) << 10;
 
 /* -- Correct programs
  * ---------------------------------------------------------------------------------------------- */

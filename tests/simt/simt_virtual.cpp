@@ -16,7 +16,9 @@ namespace simt
 {
 namespace
 {
-const size_t GRANULE = size_t(2) << 20, FILE_BYTES = size_t(1) << 40;
+/* A GPU's granule is of 2 MiB; each is filled with a pattern before it is used, which takes as long as what tests do in
+ * so much memory. */
+const size_t GRANULE = size_t(128) << 10, FILE_BYTES = size_t(1) << 40;
 enum { PATTERN = 0xCD };
 
 struct physical {
