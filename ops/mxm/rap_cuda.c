@@ -163,7 +163,7 @@ static dcsr_status produce(dcsr_i_cuda_sink *sink, void *user)
     DCSR_TRY(dcsr_i_cuda_sink_room(sink, t->work, &job->first));
     DCSR_TRY(run_bins(t, sink->stream));
     DCSR_TRY(dcsr_i_cuda_read_back(sink->stream, counters, t->counters, sizeof counters, operation));
-    if (counters[LEFT]) return dcsr_i_no_memory(); /* in a table */
+    if (counters[LEFT]) return DCSR_ERROR_OUT_OF_MEMORY; /* in a table */
     sink->stored = counters[NEXT];
     dcsr_i_cuda_sink_cut(sink, counters[NEXT]);
     return DCSR_OK;
