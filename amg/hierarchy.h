@@ -461,16 +461,18 @@ typedef struct dcsr_i_amg_method {
 dcsr_i_amg_method dcsr_i_amg_method_of(const dcsr_i_amg_options *options, bool symmetric);
 /* The numbers of `small` for a column, with these options; 0: the method has none. */
 uint64_t dcsr_i_amg_small_numbers(const dcsr_i_amg_method *how, const dcsr_i_amg_options *options);
-/* Room for the residuals of so many columns, in place of those of the last solve. */
+/* Makes room for the residuals of a solve for this many columns, and drops those of the last solve. */
 dcsr_status dcsr_i_amg_take_residuals(dcsr_amg *amg, uint64_t columns);
-/* x and b have so many columns, one after the other; X and B as many as each other, for A of so many rows. */
-dcsr_status dcsr_i_amg_check_values(const double *x, const double *b, uint64_t rows, uint64_t columns);
+/* Whether all values are finite. x and b are rows x columns arrays, stored column by column. */
+dcsr_status dcsr_i_amg_check_values(dcsr_context *context, const double *x, const double *b, uint64_t rows,
+                                    uint64_t columns);
+/* Whether X and B have this many rows, and the same number of columns. */
 dcsr_status dcsr_i_amg_check_dense(const dcsr_dense *X, const dcsr_dense *B, uint64_t rows);
-/* Solves for columns number `first` to `first` + count - 1 of them all, as many as the form has or fewer, from x to x;
- * residuals become the solver's. */
+/* Solves for `count` columns from column `first` on, no more than the form has. x is where to start, and becomes the
+ * solution; the residuals are kept in `amg`. */
 void dcsr_i_amg_run(dcsr_i_amg_solve *s, const dcsr_i_amg_method *how, dcsr_amg *amg, uint64_t first,
                     int count);
-/* Puts what came of a column that was solved for since `start` into a report. */
+/* Writes the result of one column, whose solve began at `start`, into a report. */
 void dcsr_i_amg_tell_column(dcsr_amg_report *report, const dcsr_i_amg_column *column,
                             const dcsr_i_amg_method *how, double start);
 

@@ -5,6 +5,7 @@
 
 const double dcsr_i_amg_zero[DCSR_I_AMG_MOST_WIDTH] = {0};
 const double dcsr_i_amg_one[DCSR_I_AMG_MOST_WIDTH] = {1, 1, 1, 1, 1, 1, 1, 1};
+const double dcsr_i_amg_minus[DCSR_I_AMG_MOST_WIDTH] = {-1, -1, -1, -1, -1, -1, -1, -1};
 
 static uint64_t blocks_of(uint64_t n)
 {

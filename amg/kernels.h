@@ -56,5 +56,6 @@ void dcsr_i_amg_narrow(const dcsr_i_amg_form *f, uint64_t n, const double *norms
 void dcsr_i_amg_widen(const dcsr_i_amg_form *f, uint64_t n, const double *norms, const float *x, double *y);
 
 /* A factor for all columns. */
-extern const double dcsr_i_amg_zero[DCSR_I_AMG_MOST_WIDTH], dcsr_i_amg_one[DCSR_I_AMG_MOST_WIDTH];
+extern const double dcsr_i_amg_zero[DCSR_I_AMG_MOST_WIDTH], dcsr_i_amg_one[DCSR_I_AMG_MOST_WIDTH],
+    dcsr_i_amg_minus[DCSR_I_AMG_MOST_WIDTH]; /* 0, 1 and -1 */
 #endif

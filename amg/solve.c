@@ -182,14 +182,19 @@ static dcsr_status check(const dcsr_amg *amg, const void *x, const void *b)
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_amg_check_values(const double *x, const double *b, uint64_t rows, uint64_t columns)
+dcsr_status dcsr_i_amg_check_values(dcsr_context *context, const double *x, const double *b, uint64_t rows,
+                                    uint64_t columns)
 {
-    for (uint64_t i = 0; i < rows * columns; i++)
-        if (!isfinite(x[i]) || !isfinite(b[i]))
-            return dcsr_thread_fail(
-                DCSR_ERROR_INVALID_ARGUMENT, "amg solve: %s[%llu] is not finite (column %llu)",
-                isfinite(x[i]) ? "b" : "x", (unsigned long long)(i % rows), (unsigned long long)(i / rows));
-    return DCSR_OK;
+    const uint64_t n = rows * columns;
+    const int threads = dcsr_context_threads(context, n);
+    uint64_t wild = n; /* the first that is not finite */
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(min : wild) if (threads > 1)
+    for (uint64_t i = 0; i < n; i++)
+        if ((!isfinite(x[i]) || !isfinite(b[i])) && i < wild) wild = i;
+    if (wild == n) return DCSR_OK;
+    return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg solve: %s[%llu] is not finite (column %llu)",
+                            isfinite(x[wild]) ? "b" : "x", (unsigned long long)(wild % rows),
+                            (unsigned long long)(wild / rows));
 }
 
 dcsr_status dcsr_i_amg_check_dense(const dcsr_dense *X, const dcsr_dense *B, uint64_t rows)
@@ -301,7 +306,7 @@ static dcsr_status solve_here(dcsr_amg *amg, double *x, const double *b, uint64_
 {
     dcsr_i_amg_rebuild_take(amg, false);
     dcsr_i_amg_hierarchy *h = amg->hierarchy;
-    DCSR_I_AMG_TRY(dcsr_i_amg_check_values(x, b, h->level[0].rows, columns));
+    DCSR_I_AMG_TRY(dcsr_i_amg_check_values(amg->context, x, b, h->level[0].rows, columns));
     dcsr_status status = h->engine->open(h);
     if (!status) status = solve(amg, x, b, columns, false, reports);
     dcsr_status closed = h->engine->close(h, "amg solve");

@@ -337,7 +337,8 @@ static dcsr_status stage(dcsr_i_operation **chunk, dcsr_multi_matrix *matrix, ui
         *chunk = created;
     else
         dcsr_i_operation_release(created);
-    return status == DCSR_ERROR_OUT_OF_MEMORY ? dcsr_i_multi_blame(matrix, k, status) : status;
+    const bool of_device = status == DCSR_ERROR_OUT_OF_MEMORY || status == DCSR_ERROR_DEVICE;
+    return of_device ? dcsr_i_multi_blame(matrix, k, status) : status;
 }
 
 static void (*const drop_chunk)(dcsr_i_operation *) = DCSR_I_IN_CUDA(dcsr_i_cuda_split_drop);

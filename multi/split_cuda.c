@@ -204,7 +204,7 @@ static dcsr_status split_all(splitting *s)
         group *g = &s->group[i];
         g->stream = dcsr_i_stream_borrow_to_write(g->context);
         status = g->stream ? put_split(g, s->values) : dcsr_i_no_memory();
-        if (status == DCSR_ERROR_OUT_OF_MEMORY)
+        if (status == DCSR_ERROR_OUT_OF_MEMORY || status == DCSR_ERROR_DEVICE)
             status = dcsr_i_multi_blame(s->matrix, device_of(s, g->context), status);
     }
     for (uint64_t i = 0; i < s->groups && status == DCSR_OK; i++) {

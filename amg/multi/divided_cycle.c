@@ -76,8 +76,6 @@ static dcsr_status get_operands(operands *o, pass *p, dcsr_i_amg_hierarchy *own,
     return DCSR_OK;
 }
 
-static const double MINUS[DCSR_I_AMG_MOST_WIDTH] = {-1};
-
 /* ---- Steps on the rows of a device ---- */
 
 static dcsr_status on_rows(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
@@ -133,7 +131,7 @@ static void smooth_after(const pass *p, const operands *o)
         o->form.run->smooth_after(&o->form, o->level, &o->level->steps[p->step_number], o->b, o->q, o->x);
         return;
     }
-    combine(o, dcsr_i_amg_one, o->b, MINUS, o->q);
+    combine(o, dcsr_i_amg_one, o->b, dcsr_i_amg_minus, o->q);
     sweep_from_zero(o, p->backward, o->q, d);
     combine(o, dcsr_i_amg_one, d, dcsr_i_amg_one, o->x);
 }
@@ -231,7 +229,7 @@ static dcsr_status restrict_own(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
 {
     operands o;
     DCSR_I_AMG_TRY(get_operands(&o, p, own, k));
-    if (o.rows) combine(&o, dcsr_i_amg_one, o.b, MINUS, o.q);
+    if (o.rows) combine(&o, dcsr_i_amg_one, o.b, dcsr_i_amg_minus, o.q);
     if (dcsr_i_divided_rows(p->d, p->number + 1, k))
         o.form.run->multiply(&o.form, &o.level->R.rows, o.q, own->level[p->number + 1].b.data);
     return DCSR_OK;

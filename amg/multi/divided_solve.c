@@ -14,11 +14,11 @@ typedef struct dcsr_i_divided_solve {
 /* ---- Passes ---- */
 
 typedef struct pass pass;
-/* The rows of one device: y changes, x and w do not. */
+/* The rows of one device: y may change, x does not. */
 typedef struct operands {
     dcsr_i_amg_form form;
     uint64_t rows;
-    void *x, *w, *y;
+    void *x, *y;
     double *sum;
 } operands;
 typedef void step(const pass *p, const operands *o);
@@ -26,8 +26,8 @@ typedef void step(const pass *p, const operands *o);
 struct pass {
     const dcsr_i_divided *d;
     step *run;
-    dcsr_multi_vector *x, *w, *y; /* w: or NULL */
-    const double *a, *b;          /* factors */
+    dcsr_multi_vector *x, *y;
+    const double *a, *b; /* factors */
     bool sums_up;
     double sum[DCSR_MAX_DEVICES][DCSR_I_AMG_SUMS]; /* by each device */
 };
@@ -44,7 +44,6 @@ static dcsr_status run_open(pass *p, dcsr_i_amg_hierarchy *own, uint64_t k)
                   .sum = p->sum[k]};
     DCSR_I_AMG_TRY(dcsr_i_divided_lend(&o.x, p->x, own, k, o.rows));
     DCSR_I_AMG_TRY(dcsr_i_divided_lend(&o.y, p->y, own, k, o.rows));
-    if (p->w) DCSR_I_AMG_TRY(dcsr_i_divided_lend(&o.w, p->w, own, k, o.rows));
     if (o.rows) p->run(p, &o);
     return DCSR_OK;
 }
@@ -119,7 +118,7 @@ static void multiply(const dcsr_i_amg_form *f, const dcsr_i_amg_rows *A, const v
     if (!s->failed) s->failed = dcsr_multi_spmv(y, s->d->level[0].A, x, NULL);
 }
 
-/* w.y and y.y */
+/* x.y and y.y */
 static void dots_own(const pass *p, const operands *o)
 {
     o->form.run->dot(&o->form, o->rows, o->x, o->y, &o->sum[0]);
@@ -136,8 +135,7 @@ static void multiply_dot(const dcsr_i_amg_form *f, const dcsr_i_amg_rows *A, con
 /* r = b - r, r.r */
 static void residual_own(const pass *p, const operands *o)
 {
-    static const double minus[DCSR_I_AMG_MOST_WIDTH] = {-1};
-    o->form.run->combine(&o->form, o->rows, dcsr_i_amg_one, o->x, minus, o->y);
+    o->form.run->combine(&o->form, o->rows, dcsr_i_amg_one, o->x, dcsr_i_amg_minus, o->y);
     if (p->sums_up) o->form.run->dot(&o->form, o->rows, o->y, o->y, &o->sum[0]);
 }
 
@@ -209,8 +207,10 @@ static dcsr_status solve(dcsr_multi_amg *amg, double *x, const double *b, uint64
     const dcsr_i_amg_method how = dcsr_i_amg_method_of(&first->options, info->symmetric);
     const dcsr_i_amg_rows A = {.rows = rows, .cols = rows};
     solving on = {.d = amg->levels};
+    dcsr_multi_info devices;
     room m = {0};
-    DCSR_I_AMG_TRY(dcsr_i_amg_check_values(x, b, rows, columns));
+    DCSR_I_AMG_TRY(dcsr_multi_get_info(amg->devices, &devices));
+    DCSR_I_AMG_TRY(dcsr_i_amg_check_values(devices.host, x, b, rows, columns));
     dcsr_status status = enter(&m, amg, &how, columns);
     dcsr_i_amg_solve s = {.form = {.divided = &on, .type = DCSR_FP64, .width = 1, .run = &on_several},
                           .A = &A,
