@@ -228,8 +228,7 @@ static error_t take_device(cli_state *cli, const char *value)
     }
     cli_usage(cli,
               "--device must be auto, cpu or cuda, one GPU like cuda:1, or several devices like cuda:0-3, "
-              "cuda:0,2, "
-              "cuda:all, cpu:4 or cpu:numa, not '%s'",
+              "cuda:0,2, cuda:0/4, cuda:all, cpu:4 or cpu:numa, not '%s'",
               value);
     return EINVAL;
 }

@@ -1,8 +1,8 @@
 /* device_text.c: which devices a text names.
  *
- *      text    = "auto" | "cpu" | "cuda" | "cpu:numa" | "cpu:" number [ "x" number ] | "cuda:all"
- *              | "cuda:" range { "," range }
- *      range   = number [ "-" number ]
+ *      text    = "auto" | "cpu" | "cuda" | "cpu:numa" | "cpu:" number [ "x" number ]
+ *              | "cuda:" gpus { "," gpus } | "cuda:all" [ "/" number ]
+ *      gpus    = number [ "-" number ] [ "/" number ]
  */
 #include "multi/device_text.h"
 #include "dcsr/base/error.h"
@@ -72,7 +72,7 @@ static dcsr_status refuse(const char *text, const char *at, const char *why)
         DCSR_ERROR_INVALID_ARGUMENT,
         "dcsr_multi_create: \"%s\", at character %d: %s; devices are named like auto, cpu:4, cpu:2x3, "
         "cpu:numa, "
-        "cuda:all, cuda:0-3 or cuda:0,2",
+        "cuda:all, cuda:0-3, cuda:0,2 or cuda:0/4",
         text, (int)(at - text) + 1, why);
 }
 
@@ -85,20 +85,33 @@ static bool read_number(const char **at, int *number)
     return *at > begin && *number < MOST_NUMBER;
 }
 
-static dcsr_status add(dcsr_i_named_devices *named, const char *text, const char *at, int number)
+/* How many devices share a GPU: what follows a slash, or 1. */
+static dcsr_status read_shares(const char *text, const char **at, int *shares)
 {
-    for (uint64_t i = 0; i < named->count; i++)
-        if (named->number[i] == number) return refuse(text, at, "this device has been named before");
-    if (named->count == DCSR_MAX_DEVICES) return refuse(text, at, "these are more than 64 devices");
-    named->number[named->count++] = number;
+    *shares = 1;
+    if (**at != '/') return DCSR_OK;
+    const char *begin = ++*at;
+    if (!read_number(at, shares) || *shares < 1 || *shares > DCSR_MAX_DEVICES)
+        return refuse(text, begin, "the number of devices that share a GPU, 1 to 64, is wanted here");
     return DCSR_OK;
 }
 
-static dcsr_status read_ranges(dcsr_i_named_devices *named, const char *text, const char *at)
+static dcsr_status add(dcsr_i_named_devices *named, const char *text, const char *at, int number, int shares)
+{
+    for (uint64_t i = 0; i < named->count; i++)
+        if (named->number[i] == number) return refuse(text, at, "this device has been named before");
+    for (int share = 0; share < shares; share++) {
+        if (named->count == DCSR_MAX_DEVICES) return refuse(text, at, "these are more than 64 devices");
+        named->number[named->count++] = number;
+    }
+    return DCSR_OK;
+}
+
+static dcsr_status read_gpus(dcsr_i_named_devices *named, const char *text, const char *at)
 {
     for (;; at++) {
         const char *begin = at;
-        int first, last;
+        int first, last, shares;
         if (!read_number(&at, &first)) return refuse(text, begin, "the number of a GPU is wanted here");
         last = first;
         if (*at == '-') {
@@ -107,7 +120,8 @@ static dcsr_status read_ranges(dcsr_i_named_devices *named, const char *text, co
                 return refuse(text, second, "the last number of a range is wanted here");
             if (last < first) return refuse(text, second, "a range ends before it begins");
         }
-        for (int number = first; number <= last; number++) DCSR_TRY(add(named, text, begin, number));
+        DCSR_TRY(read_shares(text, &at, &shares));
+        for (int number = first; number <= last; number++) DCSR_TRY(add(named, text, begin, number, shares));
         if (!*at) return DCSR_OK;
         if (*at != ',') return refuse(text, at, "a comma or the end is wanted here");
     }
@@ -115,13 +129,17 @@ static dcsr_status read_ranges(dcsr_i_named_devices *named, const char *text, co
 
 static dcsr_status read_cuda(dcsr_i_named_devices *named, const char *text, const char *at)
 {
+    const char *begin = at;
+    int count, shares;
     named->device = DCSR_DEVICE_CUDA;
-    if (strcmp(at, "all")) return read_ranges(named, text, at);
-    int count;
+    if (strncmp(at, "all", 3)) return read_gpus(named, text, at);
+    at += 3;
+    DCSR_TRY(read_shares(text, &at, &shares));
+    if (*at) return refuse(text, at, "the end is wanted here");
     DCSR_TRY(dcsr_device_get_count(DCSR_DEVICE_CUDA, &count));
     /* Where there are none, opening the first tells why. */
     if (count < 1) count = 1;
-    for (int number = 0; number < count; number++) DCSR_TRY(add(named, text, at, number));
+    for (int number = 0; number < count; number++) DCSR_TRY(add(named, text, begin, number, shares));
     return DCSR_OK;
 }
 

@@ -92,6 +92,15 @@ static cudaError_t add_member(dcsr_i_cuda_group *group, dcsr_i_cuda_device *devi
     return error;
 }
 
+/* NCCL wants a GPU for each. */
+static bool share_gpus(dcsr_i_cuda_device *const *devices, uint64_t count)
+{
+    for (uint64_t k = 0; k < count; k++)
+        for (uint64_t j = 0; j < k; j++)
+            if (devices[j]->number == devices[k]->number) return true;
+    return false;
+}
+
 dcsr_status dcsr_i_cuda_group_open(dcsr_i_cuda_group **group, dcsr_i_cuda_device *const *devices,
                                    uint64_t count)
 {
@@ -100,7 +109,7 @@ dcsr_status dcsr_i_cuda_group_open(dcsr_i_cuda_group **group, dcsr_i_cuda_device
     if (!memory) return dcsr_i_no_memory();
     dcsr_i_cuda_group *opened = new (memory) dcsr_i_cuda_group();
     pthread_mutex_init(&opened->lock, nullptr);
-    if (count > 1) opened->nccl = find_nccl();
+    if (count > 1 && !share_gpus(devices, count)) opened->nccl = find_nccl();
     for (uint64_t k = 0; k < count; k++) {
         const cudaError_t error = add_member(opened, devices[k]);
         if (error == cudaSuccess) continue;

@@ -49,6 +49,9 @@ typedef struct dcsr_multi_options {
  *
  *      cuda:all            every GPU that CUDA sees
  *      cuda:0-3   cuda:0,2 those, as CUDA counts them
+ *      cuda:0/4   cuda:0-1/2   cuda:all/2
+ *                          four devices that share a GPU, or two on each: to try a program for several GPUs
+ *                          where there are fewer. Nothing is faster by it.
  *      cpu:numa            one device for each NUMA node that has processors, its threads bound to them
  *      cpu:4               four devices, each with a quarter of the threads
  *      cpu:2x3             two groups of three, which are taken for devices of two nodes
@@ -73,7 +76,7 @@ typedef struct dcsr_multi_info {
      * with peer access; else what it needs of it goes by way of the host. */
     uint64_t peers[DCSR_MAX_DEVICES];
     /* The version of NCCL, as 22807 for 2.28.7, by which GPUs gather what is large: where DCSR_NCCL names its file
-     * ("libnccl.so.2") when devices are first opened. 0: they copy from each other. */
+     * ("libnccl.so.2") when devices are first opened. 0: they copy from each other, as those do that share a GPU. */
     int nccl;
 } dcsr_multi_info;
 DCSR_API dcsr_status dcsr_multi_get_info(dcsr_multi *devices, dcsr_multi_info *info);

@@ -39,7 +39,7 @@ static void edge(graph *g, uint64_t u, uint64_t v, double weight)
 
 static void share(graph *g, dcsr_type type, uint64_t devices)
 {
-    char text[32], values[16];
+    char values[16];
     for (uint64_t e = 0; e < g->count; e++) {
         test_encode(type, g->weight[e], values);
         TEST_OK(dcsr_matrix_insert(g->matrix, 1, &g->from[e], &g->to[e], type == DCSR_PATTERN ? NULL : values,
@@ -47,8 +47,7 @@ static void share(graph *g, dcsr_type type, uint64_t devices)
     }
     TEST_OK(dcsr_matrix_wait(g->matrix));
     g->view = test_view(g->matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
-    TEST_OK(dcsr_multi_create(&g->devices, test_devices_text(text, (int)devices),
-                              &(dcsr_multi_options){.threads = 2}));
+    g->devices = test_devices((int)devices, 2);
     TEST_OK(dcsr_multi_matrix_from_view(&g->parts, g->devices, g->view,
                                         &(dcsr_matrix_options){.policy = DCSR_POLICY_KEEP}));
     TEST_OK(dcsr_multi_view_create(&g->multi, g->parts, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES));

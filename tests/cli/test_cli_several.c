@@ -18,7 +18,7 @@ typedef struct choice {
 
 static const choice *choices(void)
 {
-    static choice list[4];
+    static choice list[5];
     int n = 0, gpus = 0;
     list[n++] = (choice){"cpu:3", "cpu", 3};
     if (test_on_emulator()) {
@@ -27,6 +27,7 @@ static const choice *choices(void)
     } else if (TEST_CUDA && dcsr_device_get_count(DCSR_DEVICE_CUDA, &gpus)) {
         gpus = 0;
     }
+    if (gpus > 0) list[n++] = (choice){"cuda:0/2", "cuda", 2};
     if (gpus > 1) list[n++] = (choice){"cuda:0-1", "cuda", 2};
     if (gpus > 2) list[n++] = (choice){"cuda:0,2", "cuda:2", 2};
     return list;

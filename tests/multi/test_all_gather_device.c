@@ -142,7 +142,7 @@ typedef struct both {
 
 static const uint64_t source = 1;
 
-static both open_both(uint64_t n, size_t edges)
+static both open_both(int devices, uint64_t n, size_t edges)
 {
     test_random random = {31};
     uint64_t *row = test_allocate(2 * edges, sizeof *row), *col = test_allocate(2 * edges, sizeof *col);
@@ -150,7 +150,7 @@ static both open_both(uint64_t n, size_t edges)
         row[i] = col[edges + i] = test_random_below(&random, n);
         col[i] = row[edges + i] = (row[i] + 1 + test_random_below(&random, 1 + n / 16)) % n;
     }
-    return (both){.on = test_open_both(MOST_DEVICES, n, 2 * edges, row, col),
+    return (both){.on = test_open_both(devices, n, 2 * edges, row, col),
                   .level = test_allocate(n, sizeof(int32_t)),
                   .component = test_allocate(n, sizeof(uint32_t))};
 }
@@ -207,11 +207,11 @@ static void bring(bool by_nccl)
     if (!test_on_emulator() && by_nccl) setenv("DCSR_NCCL", "libnccl.so.2", 1);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         nccl.calls = 0;
-        both g = open_both(sizes[i], 2 * sizes[i]);
+        both g = open_both(EMULATED_GPUS, sizes[i], 2 * sizes[i]);
         const int version = nccl_of(&g);
         if (test_on_emulator()) cr_assert_eq(version, by_nccl ? 23456 : 0);
         if (!by_nccl) cr_assert_eq(version, 0);
-        if (by_nccl && !version) cr_skip_test("there is no NCCL, or one device");
+        if (by_nccl && !version) cr_skip_test("there is no NCCL, or one GPU");
         compare(&g);
         const uint64_t largest = HAS_COMPONENTS ? 4 * g.on.n : (g.on.n + 31) / 32 * 4; /* part, in bytes */
         if (test_on_emulator())
@@ -236,7 +236,18 @@ Test(all_gather, copies_where_communicators_are_refused)
     NEEDS_EMULATOR();
     dcsr_i_nccl_stand_in(&stand_in);
     nccl.refuses = true;
-    both g = open_both(700, 1500);
+    both g = open_both(EMULATED_GPUS, 700, 1500);
+    compare(&g);
+    cr_assert_eq(nccl.calls, 0);
+    close_both(&g);
+}
+
+Test(all_gather, copies_where_devices_share_a_gpu)
+{
+    NEEDS_EMULATOR();
+    dcsr_i_nccl_stand_in(&stand_in);
+    both g = open_both(EMULATED_GPUS + 1, 700, 1500);
+    cr_assert_eq(nccl_of(&g), 0);
     compare(&g);
     cr_assert_eq(nccl.calls, 0);
     close_both(&g);
@@ -248,7 +259,7 @@ static void fail_at(int call, dcsr_status (*task)(both *g))
     dcsr_i_nccl_stand_in(&stand_in);
     nccl.calls = 0;
     nccl.fails_at = call;
-    both g = open_both(700, 1500);
+    both g = open_both(EMULATED_GPUS, 700, 1500);
     TEST_REFUSED(DCSR_ERROR_DEVICE, "NCCL cannot gather", task(&g));
     cr_assert_eq(nccl.objects, 0);
     const int calls = nccl.calls;
@@ -272,7 +283,7 @@ static void lose(long operations, dcsr_status (*task)(both *g))
     NEEDS_EMULATOR();
     if (TEST_THREAD_SANITIZER) cr_skip_test("devices are not lost under ThreadSanitizer");
     dcsr_i_nccl_stand_in(&stand_in);
-    both g = open_both(700, 1500);
+    both g = open_both(EMULATED_GPUS, 700, 1500);
     simt_fail_device_after(1, operations);
     const dcsr_status status = task(&g);
     simt_fail_device_after(1, -1);

@@ -52,7 +52,15 @@ Test(multi, texts_of_no_form_are_refused_with_their_place)
         {"cuda:0,2,0", "at character 10: this device has been named before"},
         {"cuda:1,0-3", "at character 8: this device has been named before"},
         {"cuda:0-64", "at character 6: these are more than 64 devices"},
-        {"cuda:all,0", "at character 6: the number of a GPU"},
+        {"cuda:all,0", "at character 9: the end"},
+        {"cuda:al", "at character 6: the number of a GPU"},
+        {"cuda:all/", "at character 10: the number of devices that share a GPU"},
+        {"cuda:all/2x", "at character 11: the end"},
+        {"cuda:0/0", "at character 8: the number of devices that share a GPU"},
+        {"cuda:0/65", "at character 8: the number of devices that share a GPU"},
+        {"cuda:0/2/2", "at character 9: a comma or the end"},
+        {"cuda:0/2,0", "at character 10: this device has been named before"},
+        {"cuda:0-2/32", "at character 6: these are more than 64 devices"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_refused(bad[i].text, bad[i].words);
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "devices is NULL", dcsr_multi_create(NULL, "cpu", NULL));
@@ -66,6 +74,10 @@ Test(multi, texts_name_devices_in_their_order)
     cr_assert_eq(named.device, DCSR_DEVICE_CUDA);
     cr_assert_eq(named.count, 5);
     for (int i = 0; i < 5; i++) cr_assert_eq(named.number[i], numbers[i]);
+    TEST_OK(dcsr_i_devices_read(&named, "cuda:3/2,0-1/2,7", nowhere));
+    static const int shared[] = {3, 3, 0, 0, 1, 1, 7};
+    cr_assert_eq(named.count, 7);
+    for (int i = 0; i < 7; i++) cr_assert_eq(named.number[i], shared[i]);
     TEST_OK(dcsr_i_devices_read(&named, "cpu:64", nowhere));
     cr_assert(named.device == DCSR_DEVICE_CPU && named.count == 64 && !named.bound);
     TEST_OK(dcsr_i_devices_read(&named, "cpu:2x3", nowhere));

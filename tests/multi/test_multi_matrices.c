@@ -33,11 +33,7 @@ typedef struct both {
 
 static world open_world(uint64_t devices)
 {
-    world w = {.context = test_context(2), .count = devices};
-    char text[32];
-    TEST_OK(dcsr_multi_create(&w.devices, test_devices_text(text, (int)devices),
-                              &(dcsr_multi_options){.threads = 4}));
-    return w;
+    return (world){.context = test_context(2), .count = devices, .devices = test_devices((int)devices, 4)};
 }
 
 static void close_world(world *w)

@@ -13,20 +13,10 @@ enum { ROWS = 230, COLS = 190, BATCH = 600, HELD = 3 };
 
 TestSuite(multi_matrix, .init = set_devices);
 
-/* So many devices of the kind that is tested here, with so much memory each; 0: all that there is. */
+/* So many devices, with so much memory each; 0: all that there is. */
 static dcsr_multi *open_devices(int count, uint64_t memory_limit)
 {
-    dcsr_multi *devices;
-    char text[32];
-    if (!test_on_emulator())
-        snprintf(text, sizeof text, "cpu:%d", count);
-    else if (count == MOST_DEVICES)
-        snprintf(text, sizeof text, "cuda:all");
-    else
-        snprintf(text, sizeof text, "cuda:0-%d", count - 1);
-    TEST_OK(
-        dcsr_multi_create(&devices, text, &(dcsr_multi_options){.threads = 2, .memory_limit = memory_limit}));
-    return devices;
+    return test_devices_with(count, &(dcsr_multi_options){.threads = 2, .memory_limit = memory_limit});
 }
 
 /* ---- Comparing ---- */

@@ -10,15 +10,6 @@
 
 TestSuite(parts, .init = set_devices);
 
-static dcsr_multi *open_devices(uint64_t count)
-{
-    char text[32];
-    dcsr_multi *devices;
-    TEST_OK(dcsr_multi_create(&devices, test_devices_text(text, (int)count),
-                              &(dcsr_multi_options){.threads = 2}));
-    return devices;
-}
-
 /* Entries sorted by row and column, and what shows them. */
 typedef struct entries {
     dcsr_context *context;
@@ -156,7 +147,7 @@ Test(parts, are_even_and_multiply_as_the_whole)
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.rounds; seed++) {
         test_seed_begins(seed);
         test_random random = {seed};
-        dcsr_multi *devices = open_devices(1 + test_random_below(&random, MOST_DEVICES));
+        dcsr_multi *devices = test_devices((int)(1 + test_random_below(&random, MOST_DEVICES)), 2);
         entries e = random_entries(&random, types[seed % 6], test_random_below(&random, 40),
                                    test_random_below(&random, 40), test_random_below(&random, 200),
                                    (uint64_t[]){0, 4, 10}[test_random_below(&random, 3)]);
@@ -177,7 +168,7 @@ Test(parts, are_even_and_multiply_as_the_whole)
 Test(parts, of_one_row_share_it_all)
 {
     test_random random = {4};
-    dcsr_multi *devices = open_devices(3);
+    dcsr_multi *devices = test_devices(3, 2);
     entries e = random_entries(&random, DCSR_FP64, 1, 100, 300, 0);
     dcsr_parts *parts;
     dcsr_part part;
@@ -203,7 +194,7 @@ Test(parts, of_one_row_share_it_all)
 Test(parts, read_the_arrays_of_the_whole_where_they_are)
 {
     test_random random = {6};
-    dcsr_multi *devices = open_devices(2);
+    dcsr_multi *devices = test_devices(2, 2);
     entries e = random_entries(&random, DCSR_FP64, 30, 30, 200, 3);
     dcsr_parts *rows, *cols, *list;
     dcsr_part part;
@@ -235,7 +226,7 @@ Test(parts, read_the_arrays_of_the_whole_where_they_are)
 Test(parts, memory_gone_leaves_all_as_it_was)
 {
     test_random random = {3};
-    dcsr_multi *devices = open_devices(2);
+    dcsr_multi *devices = test_devices(2, 2);
     entries e = random_entries(&random, DCSR_FP64, 20, 25, 120, 3);
     double x[25] = {1, 2, 3}, y[20];
     for (int format = 0; format < 3; format++) {
@@ -263,7 +254,7 @@ Test(parts, memory_gone_leaves_all_as_it_was)
 Test(parts, bad_arguments_are_refused)
 {
     test_random random = {5};
-    dcsr_multi *devices = open_devices(2);
+    dcsr_multi *devices = test_devices(2, 2);
     entries e = random_entries(&random, DCSR_FP64, 10, 12, 50, 0);
     dcsr_parts *parts = (dcsr_parts *)&e;
     dcsr_part part;

@@ -11,7 +11,8 @@
 #include "tests/simt/simt_control.h"
 #endif
 
-enum { MOST_DEVICES = TEST_EMULATOR ? 3 : 5 };
+/* The emulator has fewer GPUs than that, so that some devices share one. */
+enum { MOST_DEVICES = TEST_EMULATOR ? 4 : 5, EMULATED_GPUS = 3 };
 
 /* A test of devices that are lost, or alike, begins with it. */
 #define NEEDS_EMULATOR() \
@@ -21,31 +22,26 @@ enum { MOST_DEVICES = TEST_EMULATOR ? 3 : 5 };
 static inline void set_devices(void)
 {
 #if TEST_EMULATOR
-    simt_set_devices(MOST_DEVICES);
+    simt_set_devices(EMULATED_GPUS);
 #endif
 }
 
-/* The text of so many devices: those of the emulator, or shares of the cpu. */
-static inline const char *test_devices_text(char text[32], int count)
-{
-    const bool there = test_on_emulator();
-    snprintf(text, 32, there ? "cuda:0-%d" : "cpu:%d", count - there);
-    return text;
-}
-
-/* Opens so many devices, of the kind that suites are run on: shares of the cpu, or GPUs, if there are as many. */
+/* Opens so many devices of the kind that suites are run on: shares of the cpu; or GPUs, of which the first is shared by
+ * those for which there is none. */
 static inline dcsr_multi *test_devices_with(int count, const dcsr_multi_options *options)
 {
     dcsr_multi *devices;
     char text[32];
-    int there = count;
-    const bool gpus = test_device_of_auto() == DCSR_DEVICE_CUDA;
-    if (gpus) TEST_OK(dcsr_device_get_count(DCSR_DEVICE_CUDA, &there));
-    if (there < count) count = there;
-    if (gpus)
-        snprintf(text, sizeof text, "cuda:0-%d", count - 1);
-    else
+    int there = 0;
+    if (test_device_of_auto() == DCSR_DEVICE_CUDA) TEST_OK(dcsr_device_get_count(DCSR_DEVICE_CUDA, &there));
+    if (!there)
         snprintf(text, sizeof text, "cpu:%d", count);
+    else if (there >= count)
+        snprintf(text, sizeof text, "cuda:0-%d", count - 1);
+    else if (there == 1)
+        snprintf(text, sizeof text, "cuda:0/%d", count);
+    else
+        snprintf(text, sizeof text, "cuda:0/%d,1-%d", count - there + 1, there - 1);
     TEST_OK(dcsr_multi_create(&devices, text, options));
     return devices;
 }
