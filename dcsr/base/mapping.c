@@ -158,12 +158,26 @@ static dcsr_status make_room_for_marks(dcsr_i_mapping *mapping, uint64_t units)
 /* -- What mapping.h says
  * ----------------------------------------------------------------------------------------- */
 
+/* What the mappings of this process have reserved, on all devices: GPUs share the addresses of the process. */
+static _Atomic size_t reserved;
+
+size_t dcsr_i_mapping_share(size_t wanted)
+{
+    /* Half of what a process has on x86-64; the other half is the program's, and for what is the least. */
+    const size_t all = (size_t)1 << 46, least = (size_t)1 << 28;
+    const size_t taken = atomic_load_explicit(&reserved, memory_order_relaxed),
+                 share = taken < all ? (all - taken) / 32 : 0, most = share > least ? share : least;
+    return wanted < most ? wanted : most;
+}
+
 static dcsr_status reserve(dcsr_i_mapping *mapping, dcsr_context *context, const dcsr_i_mapping_kind *kind,
                            size_t length, size_t unit)
 {
     *mapping =
         (dcsr_i_mapping){.context = context, .kind = kind, .length = length, .unit = unit, .small = SIZE_MAX};
-    return kind->reserve(mapping);
+    dcsr_status status = kind->reserve(mapping);
+    if (status == DCSR_OK) atomic_fetch_add_explicit(&reserved, mapping->reserved, memory_order_relaxed);
+    return status;
 }
 
 dcsr_status dcsr_i_mapping_reserve(dcsr_i_mapping *mapping, dcsr_context *context, size_t length, size_t unit)
@@ -184,6 +198,7 @@ void dcsr_i_mapping_release(dcsr_i_mapping *mapping)
     if (!mapping->base) return;
     dcsr_i_mapping_discard(mapping, 0, mapping->length);
     mapping->kind->unreserve(mapping);
+    atomic_fetch_sub_explicit(&reserved, mapping->reserved, memory_order_relaxed);
     dcsr_i_free(mapping->context, DCSR_I_MATRIX, mapping->marks, mapping->mark_words, sizeof *mapping->marks);
     *mapping = (dcsr_i_mapping){0};
 }

@@ -67,6 +67,9 @@ dcsr_status dcsr_i_mapping_reserve(dcsr_i_mapping *mapping, dcsr_context *contex
 /* The same in memory of the host, where the context has a device, too. */
 dcsr_status dcsr_i_mapping_reserve_on_host(dcsr_i_mapping *mapping, dcsr_context *context, size_t length,
                                            size_t unit);
+/* How much of the address space that a matrix would like to have it should ask for, so that there can be any number of
+ * them: `wanted`, or a 32nd of what this process's matrices have left, or 256 MiB, whichever of the two is more. */
+size_t dcsr_i_mapping_share(size_t wanted);
 /* Gives everything back. A zeroed mapping is fine. */
 void dcsr_i_mapping_release(dcsr_i_mapping *mapping);
 

@@ -53,6 +53,13 @@ static bool is_free(const dcsr_i_block *block)
     return !block->live && !block->retired;
 }
 
+/* How many blocks, one at least, the bytes are enough for. */
+static uint64_t blocks_in(const dcsr_i_arena *arena, uint64_t bytes)
+{
+    const uint64_t blocks = bytes / (column_bytes(arena, 1) + value_bytes(arena, 1));
+    return blocks ? blocks : 1;
+}
+
 /* Address space for both arrays, or none. */
 static dcsr_status reserve(dcsr_i_arena *arena, uint64_t blocks)
 {
@@ -67,11 +74,13 @@ static dcsr_status reserve(dcsr_i_arena *arena, uint64_t blocks)
     return status;
 }
 
-/* A process near its address-space limit gets a smaller reservation rather than none. */
+/* Where many matrices have address space, or the process is near a limit of it, there is less rather than none. */
 static dcsr_status reserve_some(dcsr_i_arena *arena)
 {
     dcsr_i_space *space = arena->space;
     enum { FEW = 1 << 24 }; /* entries */
+    const uint64_t share = blocks_in(arena, dcsr_i_mapping_share(arena->context->reserve_bytes));
+    if (space->limit > share) space->limit = share;
     space->reserved = dcsr_i_calloc(arena->context, DCSR_I_MATRIX, 1, sizeof *space->reserved);
     if (!space->reserved) return DCSR_ERROR_OUT_OF_MEMORY;
     for (dcsr_status status; (status = reserve(arena, space->limit)) != DCSR_OK; space->limit /= 2)
@@ -98,9 +107,8 @@ dcsr_status dcsr_i_arena_init(dcsr_i_arena *arena, dcsr_i_space *space, size_t v
     arena->in_heap = !context->cuda;
     atomic_store_explicit(&space->references, 2, memory_order_relaxed); /* nobody else knows it yet */
     space->arenas = 1;
-    space->limit = context->reserve_bytes / (column_bytes(arena, 1) + value_bytes(arena, 1));
+    space->limit = blocks_in(arena, context->reserve_bytes);
     if (space->limit > DCSR_I_MOST_PLACES >> arena->shift) space->limit = DCSR_I_MOST_PLACES >> arena->shift;
-    if (space->limit < 1) space->limit = 1;
     if (arena->in_heap) {
         static uint64_t nowhere; /* arrays without entries are somewhere all the same */
         arena->columns = (uint32_t *)&nowhere;

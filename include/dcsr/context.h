@@ -55,8 +55,10 @@ typedef struct dcsr_context_options {
                                (docs/PERFORMANCE.md). 0: as many as OpenMP would (OMP_NUM_THREADS, cores) */
     uint64_t memory_limit;  /* bytes that all objects together may take, on the host and on the device; 0: no
                                limit but the machine's. A part is set aside: see above */
-    uint64_t reserve_bytes; /* address space reserved per matrix, which bounds its growth in place; 0: twice
-                               the memory of the machine or device. Reserving takes no memory. */
+    uint64_t reserve_bytes; /* address space reserved per matrix, which bounds its growth; 0: twice the memory
+                               of the machine or device. Reserving takes no memory. Where there are so many
+                               matrices that a 32nd of what they leave of 64 TiB is less, it is that, and
+                               256 MiB at least */
     int device_number; /* cuda: which of the GPUs that CUDA sees, from 0 (CUDA_VISIBLE_DEVICES chooses among
                                those of the machine and orders them). cpu: 0. auto: a number other than 0 is a GPU's
                                where there are any */

@@ -101,6 +101,32 @@ Test(limit, of_address_space_stops_growth_and_loses_nothing)
     test_close(context);
 }
 
+/* Each would have a TiB, and there are not that many. */
+Test(limit, of_address_space_is_shared_by_any_number_of_matrices)
+{
+    if (TEST_THREAD_SANITIZER) cr_skip_test("ThreadSanitizer leaves two TiB of address space");
+    enum { MATRICES = 400, SIDE = 4000 };
+    /* On the cpu small ones would have none. */
+    const uint64_t n = (uint64_t)test_size(SIDE);
+    dcsr_context *context;
+    static dcsr_matrix *matrix[MATRICES];
+    static uint64_t rows[SIDE], cols[SIDE];
+    static double values[SIDE];
+    TEST_OK(dcsr_context_create(&context,
+                                &(dcsr_context_options){.threads = 1, .reserve_bytes = (uint64_t)1 << 40}));
+    for (int m = 0; m < MATRICES; m++) {
+        matrix[m] = test_matrix(context, DCSR_FP64, n, n, DCSR_POLICY_LAST);
+        for (uint64_t i = 0; i < n; i++) rows[i] = i, cols[i] = (i + (uint64_t)m) % n;
+        TEST_OK(dcsr_matrix_insert(matrix[m], n, rows, cols, values, NULL));
+    }
+    for (int m = 0; m < MATRICES; m++) {
+        TEST_OK(dcsr_matrix_wait(matrix[m]));
+        cr_assert_eq(test_info(matrix[m]).stored, n);
+        dcsr_matrix_destroy(matrix[m]);
+    }
+    test_close(context);
+}
+
 /* ---- At the limit ---- */
 
 enum { FULL = 16 << 20, FULL_SIDE = 20000 };
