@@ -20,7 +20,7 @@ extern "C" {
  *
  * Order of sums: on the host products are added in the order of the columns of A; the result is the same for
  * any number of threads, as each row is computed by one. On a device the order is not fixed, so sums of
- * floating-point numbers agree only up to rounding.
+ * floating-point numbers agree only up to rounding, unless desc->deterministic is set.
  *
  * Where it runs: if the matrices are on a device, there, unless the descriptor asks for the host or an
  * operator is a user's; the matrices are then copied to the host.
