@@ -100,7 +100,9 @@ dcsr_status dcsr_amg_set_nullspace(dcsr_amg *amg, const dcsr_dense *B)
     if (!amg) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg set nullspace: amg is NULL");
     dcsr_i_amg_array rows = {0};
     if (B) {
-        if (!B->cols || B->cols > DCSR_I_AMG_MOST_VECTORS || (!B->values && B->rows))
+        if (!B->values && B->rows)
+            return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg set nullspace: B.values is NULL");
+        if (!B->cols || B->cols > DCSR_I_AMG_MOST_VECTORS)
             return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
                                     "amg set nullspace: B has %llu columns; 1 to %d are possible",
                                     (unsigned long long)B->cols, DCSR_I_AMG_MOST_VECTORS);

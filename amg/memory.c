@@ -33,11 +33,12 @@ void dcsr_i_amg_pool_init(dcsr_i_amg_pool *pool, dcsr_context *context)
     pthread_mutex_init(&pool->mutex, NULL);
 }
 
-/* Frees the blocks that nothing has asked for in the last `turns` turns. */
-static void shed(dcsr_i_amg_pool *pool, uint64_t turns)
+/* Ends so many turns, and frees the blocks that nothing has asked for in the last `turns`. */
+static void shed(dcsr_i_amg_pool *pool, uint64_t ended, uint64_t turns)
 {
     int kept = 0;
     pthread_mutex_lock(&pool->mutex);
+    pool->turn += ended;
     for (int b = 0; b < pool->count; b++) {
         const dcsr_i_amg_block block = pool->block[b];
         if (block.turn + turns > pool->turn)
@@ -51,13 +52,12 @@ static void shed(dcsr_i_amg_pool *pool, uint64_t turns)
 
 void dcsr_i_amg_pool_turn(dcsr_i_amg_pool *pool)
 {
-    pool->turn++;
-    shed(pool, PATIENCE);
+    shed(pool, 1, PATIENCE);
 }
 
 void dcsr_i_amg_pool_end(dcsr_i_amg_pool *pool)
 {
-    shed(pool, 0);
+    shed(pool, 0, 0);
     pthread_mutex_destroy(&pool->mutex);
 }
 
@@ -94,7 +94,7 @@ static dcsr_status take(dcsr_i_amg_array *array, dcsr_i_amg_pool *pool, uint64_t
         return DCSR_OK;
     }
     if (!dcsr_i_amg_take(array, pool->context, count, size)) return DCSR_OK;
-    shed(pool, 0);
+    shed(pool, 0, 0);
     return dcsr_i_amg_take(array, pool->context, count, size);
 }
 

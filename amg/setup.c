@@ -25,10 +25,10 @@ static dcsr_status adopt(dcsr_i_amg_hierarchy *h, dcsr_view *A, const dcsr_view_
     return dcsr_i_amg_matrix_rows(m);
 }
 
-static dcsr_status check(const dcsr_amg *amg, const dcsr_view_shape *shape)
+static dcsr_status check(const dcsr_i_amg_hierarchy *h, const dcsr_amg *amg, const dcsr_view_shape *shape)
 {
     const unsigned long long rows = shape->rows, cols = shape->cols;
-    const uint64_t block = (uint64_t)amg->options.block;
+    const uint64_t block = (uint64_t)h->options.block; /* those of amg may have changed since */
     if (shape->context != amg->context)
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg setup: A is of another context than amg");
     if (rows != cols)
@@ -267,7 +267,7 @@ dcsr_status dcsr_i_amg_adopt(dcsr_i_amg_hierarchy *h, dcsr_view *A, const dcsr_a
 {
     dcsr_view_shape shape;
     DCSR_I_AMG_TRY(dcsr_view_get_shape(A, &shape));
-    DCSR_I_AMG_TRY(check(amg, &shape));
+    DCSR_I_AMG_TRY(check(h, amg, &shape));
     return adopt(h, A, &shape, copies);
 }
 

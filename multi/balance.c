@@ -237,12 +237,12 @@ static void replace_parts(dcsr_multi_matrix *matrix, dcsr_matrix **part, dcsr_i_
 static dcsr_status draw_new_borders(moving *m)
 {
     dcsr_multi_matrix *matrix = m->matrix;
-    DCSR_TRY(dcsr_multi_view_create(&m->view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    DCSR_TRY(dcsr_i_multi_view_make(&m->view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
     m->by_gpus = dcsr_i_multi_goes_by_gpus(m->view);
     if (!m->by_gpus) {
         dcsr_multi_view_destroy(m->view);
         m->view = NULL;
-        DCSR_TRY(dcsr_multi_view_create(&m->view, matrix, DCSR_LAYOUT_CSR, 0));
+        DCSR_TRY(dcsr_i_multi_view_make(&m->view, matrix, DCSR_LAYOUT_CSR, 0));
     }
     DCSR_TRY(dcsr_multi_run(matrix->devices, look_at_part, m));
     for (uint64_t k = 0; k < matrix->parts; k++)

@@ -125,9 +125,9 @@ static dcsr_status (*const fetch_on_gpus)(dcsr_matrix **, dcsr_context *, dcsr_m
 
 bool dcsr_i_multi_goes_by_gpus(const dcsr_multi_view *view)
 {
-    const dcsr_view *part = view->part[0];
+    dcsr_view *part = view->part[0];
     dcsr_view_shape shape;
-    return fetch_on_gpus && dcsr_view_get_shape(view->part[0], &shape) == DCSR_OK &&
+    return fetch_on_gpus && dcsr_view_get_shape(part, &shape) == DCSR_OK &&
            shape.device == DCSR_DEVICE_CUDA && shape.policy != DCSR_POLICY_KEEP &&
            !(part->flags & DCSR_VIEW_DUPLICATES);
 }
@@ -140,11 +140,12 @@ dcsr_status dcsr_i_multi_fetch_rows(dcsr_matrix **fetched, dcsr_context *context
     dcsr_view_shape shape;
     *fetched = NULL;
     DCSR_TRY(dcsr_view_get_shape(view->part[0], &shape));
-    if (context->cuda && !options && !wanted->list && dcsr_i_multi_goes_by_gpus(view))
-        return fetch_on_gpus(fetched, context, view, wanted, NULL, mine, bytes);
-    if (!f.wanted.list) f.wanted.n = f.wanted.end - f.wanted.begin;
     /* What a row holds more than once is combined, or kept, as where it comes from. */
     const dcsr_matrix_options alike = {.policy = shape.policy};
+    if (!options) options = &alike;
+    if (context->cuda && !wanted->list && dcsr_i_multi_goes_by_gpus(view))
+        return fetch_on_gpus(fetched, context, view, wanted, options, mine, bytes);
+    if (!f.wanted.list) f.wanted.n = f.wanted.end - f.wanted.begin;
     dcsr_status status = open_parts(&f, view);
     if (status == DCSR_OK)
         status = dcsr_i_buffer_rows(&f.buffer, context, shape.type, f.wanted.end - f.wanted.begin);
@@ -155,8 +156,7 @@ dcsr_status dcsr_i_multi_fetch_rows(dcsr_matrix **fetched, dcsr_context *context
         status = dcsr_i_buffer_entries(&f.buffer);
         if (status == DCSR_OK) copy(&f, dcsr_i_threads(context, f.buffer.nnz));
     }
-    if (status == DCSR_OK)
-        status = dcsr_i_buffer_to_matrix(fetched, &f.buffer, shape.cols, options ? options : &alike);
+    if (status == DCSR_OK) status = dcsr_i_buffer_to_matrix(fetched, &f.buffer, shape.cols, options);
     dcsr_i_buffer_free(&f.buffer);
     return status;
 }

@@ -105,7 +105,7 @@ static dcsr_status create(dcsr_multi_matrix **matrix, dcsr_multi *devices, const
     created->type = shape->type;
     created->value_size = dcsr_type_size(shape->type);
     created->version = 1;
-    created->options = options ? *options : defaults;
+    created->options = from->part ? dcsr_i_matrix_options_of(from->part[0]) : options ? *options : defaults;
     created->member.close = close_matrix;
     pthread_mutex_init(&created->packing, NULL);
     pthread_mutex_init(&created->lock, NULL);

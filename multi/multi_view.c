@@ -103,6 +103,26 @@ static dcsr_status show_parts(dcsr_multi_matrix *matrix, showing *s)
     return status;
 }
 
+dcsr_status dcsr_i_multi_view_make(dcsr_multi_view **view, dcsr_multi_matrix *matrix, dcsr_layout layout,
+                                   unsigned flags)
+{
+    dcsr_multi_view *created = dcsr_i_calloc(matrix->home, DCSR_I_MATRIX, 1, sizeof *created);
+    if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
+    created->devices = matrix->devices;
+    dcsr_i_multi_retain(created->devices);
+    pthread_mutex_init(&created->lock, NULL);
+    dcsr_i_held_version *held[DCSR_MAX_DEVICES] = {NULL};
+    dcsr_status status = hold_version(matrix, created, held);
+    showing s = {created, held, layout, flags & (DCSR_VIEW_DUPLICATES | DCSR_VIEW_SORTED)};
+    if (status == DCSR_OK) status = show_parts(matrix, &s);
+    for (uint64_t k = 0; k < matrix->parts; k++) dcsr_i_held_version_release(held[k]);
+    if (status == DCSR_OK)
+        *view = created;
+    else
+        dcsr_multi_view_destroy(created);
+    return status;
+}
+
 dcsr_status dcsr_multi_view_create(dcsr_multi_view **view, dcsr_multi_matrix *matrix, dcsr_layout layout,
                                    unsigned flags)
 {
@@ -117,22 +137,7 @@ dcsr_status dcsr_multi_view_create(dcsr_multi_view **view, dcsr_multi_matrix *ma
             "DCSR_VIEW_* or 0",
             (int)layout, flags);
     if (flags & DCSR_VIEW_LATEST) dcsr_i_multi_wait(matrix);
-    dcsr_multi_view *created = dcsr_i_calloc(matrix->home, DCSR_I_MATRIX, 1, sizeof *created);
-    if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
-    created->devices = matrix->devices;
-    dcsr_i_multi_retain(created->devices);
-    pthread_mutex_init(&created->lock, NULL);
-    dcsr_i_held_version *held[DCSR_MAX_DEVICES] = {NULL};
-    dcsr_status status = hold_version(matrix, created, held);
-    showing s = {created, held, layout, flags & (DCSR_VIEW_DUPLICATES | DCSR_VIEW_SORTED)};
-    if (status == DCSR_OK) status = show_parts(matrix, &s);
-    for (uint64_t k = 0; k < matrix->parts; k++) dcsr_i_held_version_release(held[k]);
-    if (status != DCSR_OK) {
-        dcsr_multi_view_destroy(created);
-        return status;
-    }
-    *view = created;
-    return DCSR_OK;
+    return dcsr_i_multi_view_make(view, matrix, layout, flags);
 }
 
 void dcsr_multi_view_destroy(dcsr_multi_view *view)
@@ -227,6 +232,9 @@ static dcsr_status measure_parts(dcsr_i_borders *borders, dcsr_matrix_info *firs
         if (info.type != first->type)
             return dcsr_i_fail(DCSR_ERROR_TYPE_MISMATCH, "%s: part %d is %s, part 0 %s", call, (int)k,
                                dcsr_type_name(info.type), dcsr_type_name(first->type));
+        if (info.policy != first->policy)
+            return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: part %d has another policy than part 0",
+                               call, (int)k);
         borders->begin[k + 1] = borders->begin[k] + info.rows;
     }
     return dcsr_i_check_dimensions(call, dcsr_i_borders_end(borders), first->cols);

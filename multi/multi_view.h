@@ -13,7 +13,7 @@ typedef struct dcsr_i_borders {
     uint64_t begin[DCSR_MAX_DEVICES + 1];
 } dcsr_i_borders;
 
-/* ---- borders.c; NULL: OUT_OF_MEMORY ---- */
+/* ---- multi_view.c; borders are NULL where there is no memory ---- */
 /* Without borders yet; at equal shares of n. */
 dcsr_i_borders *dcsr_i_borders_create(uint64_t parts);
 dcsr_i_borders *dcsr_i_borders_even(uint64_t parts, uint64_t n);
@@ -50,5 +50,9 @@ struct dcsr_multi_view {
     pthread_mutex_t lock;             /* for what is made when it is first wanted: */
     struct dcsr_i_exchange *exchange; /* of parts on GPUs (exchange.h) */
 };
+
+/* A view, also of a matrix whose devices are being destroyed; nothing is checked. *view stays as it is on failure. */
+dcsr_status dcsr_i_multi_view_make(dcsr_multi_view **view, dcsr_multi_matrix *matrix, dcsr_layout layout,
+                                   unsigned flags);
 
 #endif

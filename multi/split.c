@@ -128,7 +128,7 @@ static void close_shares(const dcsr_i_split *split, const share *shares, int thr
         dcsr_i_packed *batch = &split->operation[k]->batch;
         const uint64_t before = batch->n;
         batch->n = shares[threads - 1].of[k];
-        batch->calls = split->calls;
+        batch->calls = split->calls + 1;
         if (descends ||
             (before && before < batch->n && *dcsr_i_key(batch, before) <= *dcsr_i_key(batch, before - 1)))
             batch->ascending = false;
@@ -205,12 +205,6 @@ dcsr_status dcsr_i_split_open(dcsr_i_split *split, const dcsr_multi_matrix *matr
     return DCSR_OK;
 }
 
-static void drop(dcsr_i_operation *operation)
-{
-    if (operation && operation->engine->unstage) operation->engine->unstage(operation);
-    dcsr_i_operation_release(operation);
-}
-
 /* NULL in builds without CUDA, which have no chunks. */
 static void (*const drop_chunk)(dcsr_i_operation *) = DCSR_I_IN_CUDA(dcsr_i_cuda_split_drop);
 
@@ -220,7 +214,7 @@ void dcsr_i_split_free(dcsr_i_split *split)
         next = chunk->next;
         drop_chunk(chunk);
     }
-    for (uint64_t k = 0; split->borders && k < split->borders->parts; k++) drop(split->operation[k]);
+    for (uint64_t k = 0; split->borders && k < split->borders->parts; k++) dcsr_i_operation_discard(split->operation[k]);
     dcsr_i_borders_release(split->borders);
     *split = (dcsr_i_split){.n = split->n, .calls = split->calls, .entry_bytes = split->entry_bytes};
 }
@@ -247,7 +241,7 @@ dcsr_status dcsr_i_split_again(dcsr_i_split *split, dcsr_multi_matrix *matrix)
 {
     const dcsr_i_operation *first = split->operation[0];
     const size_t size = first->batch.value_size, bytes = 2 * sizeof(uint64_t) + size;
-    const uint64_t n = split->n, calls = split->calls;
+    const uint64_t n = split->n;
     uint64_t *rows = dcsr_i_alloc(matrix->home, DCSR_I_SCRATCH, n, bytes), *cols = rows + n, at = 0;
     if (!rows) return DCSR_ERROR_OUT_OF_MEMORY;
     char *values = (char *)(cols + n);
@@ -262,11 +256,10 @@ dcsr_status dcsr_i_split_again(dcsr_i_split *split, dcsr_multi_matrix *matrix)
                               .rows = rows,
                               .cols = cols,
                               .values = size ? values : NULL};
-    dcsr_i_split again = {.entry_bytes = split->entry_bytes};
+    dcsr_i_split again = {.calls = split->calls - 1, .entry_bytes = split->entry_bytes};
     dcsr_status status = dcsr_i_split_open(&again, matrix, &e);
     if (status == DCSR_OK) {
         status = dcsr_i_split_add(&again, matrix, &e);
-        again.calls = calls;
         if (status != DCSR_OK) dcsr_i_split_free(&again);
     }
     dcsr_i_free(matrix->home, DCSR_I_SCRATCH, rows, n, bytes);

@@ -100,7 +100,7 @@ dcsr_status dcsr_i_store_count(const dcsr_store *store, MDB_txn *txn, uint64_t *
 /* ---- Lists: one block each ---- */
 
 /* The pointers, then the names that they point to. */
-static dcsr_status make_names(char ***names, uint64_t *count, MDB_cursor *cursor)
+static dcsr_status make_names(char ***names, uint64_t *count, const dcsr_store *store, MDB_cursor *cursor)
 {
     MDB_val key, value;
     uint64_t n = 0, bytes = 0;
@@ -110,6 +110,7 @@ static dcsr_status make_names(char ***names, uint64_t *count, MDB_cursor *cursor
         n++;
         bytes += key.mv_size + 1;
     }
+    if (code != MDB_NOTFOUND) return dcsr_i_store_fail(store, code, "listing its matrices");
     char **list = malloc(n * sizeof *list + bytes + 1);
     if (!list) return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "listing a store: out of memory");
     char *text = (char *)(list + n);
@@ -120,6 +121,10 @@ static dcsr_status make_names(char ***names, uint64_t *count, MDB_cursor *cursor
         list[i++] = memcpy(text, key.mv_data, key.mv_size);
         text[key.mv_size] = '\0';
         text += key.mv_size + 1;
+    }
+    if (code && code != MDB_NOTFOUND) {
+        free(list);
+        return dcsr_i_store_fail(store, code, "listing its matrices");
     }
     *names = list;
     *count = i;
@@ -140,7 +145,7 @@ dcsr_status dcsr_store_get_names(dcsr_store *store, char ***names, uint64_t *cou
     int code = mdb_cursor_open(txn, store->database[DCSR_I_DB_MATRICES], &cursor);
     dcsr_status status = code ? dcsr_i_store_fail(store, code, "listing its matrices") : DCSR_OK;
     if (status == DCSR_OK) {
-        status = make_names(names, count, cursor);
+        status = make_names(names, count, store, cursor);
         mdb_cursor_close(cursor);
     }
     dcsr_i_txn_abort(txn, store);

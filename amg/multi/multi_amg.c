@@ -1,5 +1,6 @@
 /* multi_amg.c: the object: creating, setting, asking and destroying it; arguments of what it does. */
 #include "amg/multi/levels.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,14 @@ void dcsr_multi_amg_destroy(dcsr_multi_amg *amg)
 
 /* ---- Options ---- */
 
+/* Of a name that one device has no option of: the others that are there. */
+static dcsr_status tell_own_options(void)
+{
+    char said[1024];
+    snprintf(said, sizeof said, "%s", dcsr_thread_error());
+    return dcsr_thread_fail(DCSR_ERROR_NOT_FOUND, "%s one_device outside", said);
+}
+
 dcsr_status dcsr_multi_amg_set(dcsr_multi_amg *amg, const char *name, const char *value)
 {
     if (!amg || !name || !value)
@@ -65,8 +74,9 @@ dcsr_status dcsr_multi_amg_set(dcsr_multi_amg *amg, const char *name, const char
             amg->outside = number;
         return DCSR_OK;
     }
-    for (uint64_t k = 0; k < amg->parts; k++) DCSR_I_AMG_TRY(dcsr_amg_set(amg->solver[k], name, value));
-    return DCSR_OK;
+    dcsr_status status = DCSR_OK;
+    for (uint64_t k = 0; k < amg->parts && !status; k++) status = dcsr_amg_set(amg->solver[k], name, value);
+    return status == DCSR_ERROR_NOT_FOUND ? tell_own_options() : status;
 }
 
 dcsr_status dcsr_multi_amg_set_nullspace(dcsr_multi_amg *amg, const dcsr_dense *B)

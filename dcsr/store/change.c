@@ -154,12 +154,6 @@ static dcsr_status pack_large(const dcsr_matrix *matrix, dcsr_i_operation *opera
     return dcsr_i_entries_pack(operation, e, dcsr_i_threads(matrix->context, e->n));
 }
 
-static void discard(const dcsr_matrix *matrix, dcsr_i_operation *operation)
-{
-    if (operation && matrix->engine->unstage) matrix->engine->unstage(operation);
-    dcsr_i_operation_release(operation);
-}
-
 /* A large batch: checked and packed without the lock, again if the dimensions have changed meanwhile. Called
  * and returns with the lock. */
 static dcsr_status queue_large(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket,
@@ -170,7 +164,7 @@ static dcsr_status queue_large(dcsr_matrix *matrix, const dcsr_i_entries *e, dcs
     uint64_t rows, cols;
     dcsr_i_grown(matrix, e, &rows, &cols);
     do {
-        discard(matrix, operation);
+        dcsr_i_operation_discard(operation);
         operation = NULL;
         pthread_mutex_unlock(&matrix->queue.lock);
         status = dcsr_i_entries_operation(&operation, matrix, e, rows, cols);
@@ -179,7 +173,7 @@ static dcsr_status queue_large(dcsr_matrix *matrix, const dcsr_i_entries *e, dcs
         dcsr_i_grown(matrix, e, &rows, &cols);
     } while (status == DCSR_OK && (operation->batch.rows != rows || operation->batch.cols != cols));
     if (status == DCSR_OK) status = submit(matrix, operation, ticket, here);
-    if (status != DCSR_OK) discard(matrix, operation);
+    if (status != DCSR_OK) dcsr_i_operation_discard(operation);
     return status;
 }
 
@@ -256,7 +250,7 @@ dcsr_status dcsr_i_matrix_change_packed(dcsr_matrix *matrix, dcsr_i_operation *o
     *ticket = NULL;
     dcsr_status status = dcsr_i_matrix_check(matrix);
     if (status != DCSR_OK) {
-        dcsr_i_operation_release(operation);
+        dcsr_i_operation_discard(operation);
         return status;
     }
     operation->matrix = matrix->serial;
@@ -268,7 +262,7 @@ dcsr_status dcsr_i_matrix_change_packed(dcsr_matrix *matrix, dcsr_i_operation *o
     status = submit(matrix, operation, ticket, &here);
     pthread_mutex_unlock(&matrix->queue.lock);
     if (here) dcsr_i_queue_apply_here(matrix, here);
-    if (status != DCSR_OK) dcsr_i_operation_release(operation);
+    if (status != DCSR_OK) dcsr_i_operation_discard(operation);
     dcsr_i_use_set_aside(before);
     return status;
 }

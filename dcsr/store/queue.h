@@ -196,6 +196,8 @@ static inline void dcsr_i_queue_is_awaited(dcsr_i_queue *queue)
 /* NULL: OUT_OF_MEMORY. */
 dcsr_i_operation *dcsr_i_operation_create(const dcsr_matrix *matrix, dcsr_i_kind kind);
 void dcsr_i_operation_release(dcsr_i_operation *operation);
+/* The same of one that no worker has seen, with what it has staged on a device. NULL is fine. */
+void dcsr_i_operation_discard(dcsr_i_operation *operation);
 /* Calls replace(matrix, user) in the matrix's turn, which the caller holds. */
 dcsr_status dcsr_i_queue_replace(dcsr_matrix *matrix, dcsr_i_replace *replace, void *user);
 /* Takes off the list the operations that can be applied together with the one that was taken off it before.

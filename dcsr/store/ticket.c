@@ -55,6 +55,12 @@ void dcsr_i_operation_release(dcsr_i_operation *operation)
     dcsr_i_context_release(context);
 }
 
+void dcsr_i_operation_discard(dcsr_i_operation *operation)
+{
+    if (operation && operation->engine->unstage) operation->engine->unstage(operation);
+    dcsr_i_operation_release(operation);
+}
+
 /* Those with a tag go alone, since the version that they make gets it, and others may fail; so do those with an
  * agreement. */
 static bool goes_alone(const dcsr_i_operation *operation)

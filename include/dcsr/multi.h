@@ -117,7 +117,7 @@ DCSR_API dcsr_status dcsr_multi_matrix_from_view(dcsr_multi_matrix **matrix, dcs
  * k - 1. They have one type, policy and number of columns, nothing is queued on them, and on success they are the new
  * matrix's: nobody else uses or destroys them. columns, with a number more than there are devices, says where vectors
  * of the columns are cut; NULL: where rows are, or at equal shares if the matrix is not square. Errors:
- * INVALID_ARGUMENT (NULL, a part of another context, columns that do not ascend from 0 to their number),
+ * INVALID_ARGUMENT (NULL, a part of another context or policy, columns that do not ascend from 0 to their number),
  * DIMENSION_MISMATCH, TYPE_MISMATCH, TOO_LARGE, OUT_OF_MEMORY, CONTEXT_DESTROYED; the parts are then the caller's.
  * Cost: O(devices). */
 DCSR_API dcsr_status dcsr_multi_matrix_from_parts(dcsr_multi_matrix **matrix, dcsr_multi *devices,
@@ -194,7 +194,8 @@ DCSR_API dcsr_status dcsr_multi_view_get_row(dcsr_multi_view *view, uint64_t row
 
 /* All that the view shows as one matrix of a context, any that is open; the inverse of dcsr_multi_matrix_from_view().
  * options NULL: the defaults, with the policy of the view's matrix. *matrix is NULL on failure. Errors: as
- * dcsr_matrix_from_csr(). Cost: two copies of the entries; on GPUs by way of host memory. */
+ * dcsr_matrix_from_csr(). Cost: two copies of the entries; by way of host memory from GPUs to a context on the cpu, and
+ * where entries are kept more than once. */
 DCSR_API dcsr_status dcsr_multi_view_to_matrix(dcsr_matrix **matrix, dcsr_context *context,
                                                dcsr_multi_view *view, const dcsr_matrix_options *options);
 

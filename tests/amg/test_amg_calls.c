@@ -74,6 +74,8 @@ Test(amg_calls, near_nullspaces_that_do_not_fit)
                  dcsr_amg_set_nullspace(p.amg, &(dcsr_dense){.rows = 144, .cols = 0, .values = values}));
     TEST_REFUSED(bad, "65 columns",
                  dcsr_amg_set_nullspace(p.amg, &(dcsr_dense){.rows = 1, .cols = 65, .values = values}));
+    TEST_REFUSED(bad, "B.values is NULL",
+                 dcsr_amg_set_nullspace(p.amg, &(dcsr_dense){.rows = 144, .cols = 3}));
     TEST_OK(dcsr_amg_set_nullspace(p.amg, &(dcsr_dense){.rows = 143, .cols = 2, .values = values}));
     TEST_REFUSED(DCSR_ERROR_DIMENSION_MISMATCH, "144 rows, but the near-nullspace vectors have 143",
                  dcsr_amg_setup(p.amg, p.A, NULL));

@@ -56,6 +56,8 @@ Test(multi_amg_faults, arguments_are_checked)
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "call dcsr_multi_amg_setup",
                  dcsr_multi_amg_solve(w.amg, w.x, w.b, NULL));
     TEST_REFUSED(DCSR_ERROR_NOT_FOUND, "no option", dcsr_multi_amg_set(w.amg, "colour", "red"));
+    TEST_REFUSED(DCSR_ERROR_NOT_FOUND, " smoother", dcsr_multi_amg_set(w.amg, "colour", "red"));
+    TEST_REFUSED(DCSR_ERROR_NOT_FOUND, " one_device outside", dcsr_multi_amg_set(w.amg, "colour", "red"));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "whole number", dcsr_multi_amg_set(w.amg, "one_device", "0"));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "whole number", dcsr_multi_amg_set(w.amg, "one_device", "1.5"));
     TEST_OK(dcsr_multi_amg_set(w.amg, "block", "5"));

@@ -101,3 +101,75 @@ Test(multi_borders, borders_are_at_multiples_of_the_grain)
         test_close(context);
     }
 }
+
+/* Of parts that add what is inserted again, also where their rows have moved; those of other policies are refused. */
+Test(multi_borders, parts_keep_their_policy_when_borders_move)
+{
+    enum { EACH = 60, MANY = 40 };
+    dcsr_multi *devices = test_devices(2, 2);
+    dcsr_multi_info info;
+    dcsr_matrix *part[2], *other;
+    dcsr_multi_matrix *matrix;
+    dcsr_multi_view *view, *moved;
+    uint64_t rows[EACH * MANY], cols[EACH * MANY];
+    double values[EACH * MANY];
+    TEST_OK(dcsr_multi_get_info(devices, &info));
+    for (uint64_t i = 0; i < EACH * MANY; i++) rows[i] = i / MANY, cols[i] = i % MANY, values[i] = 1;
+    for (int k = 0; k < 2; k++) {
+        part[k] = test_matrix(info.context[k], DCSR_FP64, EACH, MANY, DCSR_POLICY_SUM);
+        TEST_OK(dcsr_matrix_insert(part[k], k ? 3 : EACH * MANY, rows, cols, values, NULL));
+        TEST_OK(dcsr_matrix_wait(part[k]));
+    }
+    other = test_matrix(info.context[1], DCSR_FP64, EACH, MANY, DCSR_POLICY_LAST);
+    dcsr_matrix *mixed[] = {part[0], other};
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "another policy",
+                 dcsr_multi_matrix_from_parts(&matrix, devices, mixed, NULL));
+    dcsr_matrix_destroy(other);
+    TEST_OK(dcsr_multi_matrix_from_parts(&matrix, devices, part, NULL));
+    TEST_OK(dcsr_multi_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    TEST_OK(dcsr_multi_matrix_balance(matrix, NULL));
+    TEST_OK(dcsr_multi_matrix_insert(matrix, EACH * MANY, rows, cols, values, NULL));
+    TEST_OK(dcsr_multi_view_create(&moved, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST));
+    dcsr_multi_view_info was, now;
+    TEST_OK(dcsr_multi_view_get_info(view, &was));
+    TEST_OK(dcsr_multi_view_get_info(moved, &now));
+    cr_assert(was.border[1] == EACH && now.border[1] < EACH);
+    for (uint64_t row = 0; row < EACH; row++) {
+        uint32_t column[MANY];
+        double value[MANY];
+        uint64_t length;
+        TEST_OK(dcsr_multi_view_get_row(moved, row, MANY, column, value, &length));
+        cr_assert_eq(length, MANY);
+        for (int e = 0; e < MANY; e++) cr_assert_eq(value[e], 2);
+    }
+    dcsr_multi_view_destroy(view);
+    dcsr_multi_view_destroy(moved);
+    dcsr_multi_matrix_destroy(matrix);
+    dcsr_multi_destroy(devices);
+}
+
+/* What was queued is done before devices go: batches, and that borders move. */
+Test(multi_borders, move_although_the_devices_are_being_destroyed)
+{
+    enum { N = 400, ENTRIES = 6000 };
+    test_random random = {.state = 4};
+    uint64_t rows[ENTRIES], cols[ENTRIES];
+    for (int e = 0; e < ENTRIES; e++) {
+        rows[e] = test_random_below(&random, N / 5);
+        cols[e] = test_random_below(&random, N);
+    }
+    for (int round = 0; round < 8; round++) {
+        dcsr_multi *devices = test_devices(3, 2);
+        dcsr_multi_matrix *matrix;
+        dcsr_ticket *ticket[2];
+        TEST_OK(dcsr_multi_matrix_create(&matrix, devices, DCSR_PATTERN, N, N, NULL));
+        TEST_OK(dcsr_multi_matrix_insert(matrix, ENTRIES, rows, cols, NULL, &ticket[0]));
+        TEST_OK(dcsr_multi_matrix_balance(matrix, &ticket[1]));
+        dcsr_multi_destroy(devices);
+        for (int t = 0; t < 2; t++) {
+            TEST_OK(dcsr_ticket_wait(ticket[t]));
+            dcsr_ticket_destroy(ticket[t]);
+        }
+        dcsr_multi_matrix_destroy(matrix);
+    }
+}

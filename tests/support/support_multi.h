@@ -59,6 +59,9 @@ static inline void test_parts_are(dcsr_context *context, dcsr_multi_matrix *part
     dcsr_csr a, b;
     TEST_OK(dcsr_multi_view_create(&multi, parts, DCSR_LAYOUT_SEGMENTS, 0));
     TEST_OK(dcsr_multi_view_to_matrix(&together, context, multi, NULL));
+    dcsr_multi_matrix_info info;
+    TEST_OK(dcsr_multi_matrix_get_info(parts, &info));
+    cr_assert_eq(test_info(together).policy, info.whole.policy);
     dcsr_view *x = test_view(together, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED),
               *y = test_view(one, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
     TEST_OK(dcsr_view_get_csr_on_host(x, &a));
