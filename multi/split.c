@@ -214,7 +214,8 @@ void dcsr_i_split_free(dcsr_i_split *split)
         next = chunk->next;
         drop_chunk(chunk);
     }
-    for (uint64_t k = 0; split->borders && k < split->borders->parts; k++) dcsr_i_operation_discard(split->operation[k]);
+    for (uint64_t k = 0; split->borders && k < split->borders->parts; k++)
+        dcsr_i_operation_discard(split->operation[k]);
     dcsr_i_borders_release(split->borders);
     *split = (dcsr_i_split){.n = split->n, .calls = split->calls, .entry_bytes = split->entry_bytes};
 }
