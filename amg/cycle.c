@@ -183,7 +183,7 @@ static void visit_for_best(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, in
     const uint64_t n = level->rows;
     const int width = f->width;
     void *c = level->best[0].data, *v = level->best[1].data, *r = level->best[2].data;
-    double cv[MOST], cb[MOST], bb[MOST], vb[MOST], vv[MOST], step[MOST], again[MOST], xv[MOST], xr[MOST],
+    double cv[MOST], cb[MOST], bb[MOST], vb[MOST], vv[MOST], step[MOST], back[MOST], again[MOST], xv[MOST], xr[MOST],
         xw[MOST];
     dcsr_i_amg_best best[MOST];
     int enough = 0;
@@ -195,7 +195,7 @@ static void visit_for_best(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, in
     for (int k = 0; k < width; k++) {
         best[k] = dcsr_i_amg_best_of_one(cv[k], cb[k], bb[k], vb[k], vv[k]);
         step[k] = best[k].step;
-        again[k] = -step[k];
+        back[k] = -step[k];
         enough += best[k].again == 0;
     }
     if (enough == width) {
@@ -203,7 +203,7 @@ static void visit_for_best(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, in
         return;
     }
     f->run->combine(f, n, dcsr_i_amg_one, b, dcsr_i_amg_zero, r);
-    f->run->combine(f, n, again, v, dcsr_i_amg_one, r);
+    f->run->combine(f, n, back, v, dcsr_i_amg_one, r);
     cycle(h, f, number, x, r);
     f->run->dot(f, n, x, v, xv);
     f->run->dot(f, n, x, r, xr);

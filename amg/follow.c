@@ -2,7 +2,6 @@
 #include "amg/amg_engine.h"
 #include "amg/hierarchy_follow.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* How different two values may be that are equal but for rounding, relative to their diagonals. */
@@ -155,12 +154,6 @@ typedef struct inserts {
     uint64_t count;
 } inserts;
 
-static int ascending(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The columns in which rows of P differ, to COLUMNS, and what is new in them. */
 static dcsr_status compare(dcsr_i_amg_follow *f, const dcsr_i_amg_made *made, inserts *new)
 {
@@ -175,7 +168,7 @@ static dcsr_status compare(dcsr_i_amg_follow *f, const dcsr_i_amg_made *made, in
             if (!find(before, now.columns[e], &value))
                 ((uint64_t *)new->array.data)[new->count++] = (uint64_t)now.columns[e] << 32 | made->row[k];
     }
-    if (new->count) qsort(new->array.data, new->count, sizeof(uint64_t), ascending);
+    dcsr_i_amg_sort64(new->array.data, new->count);
     return DCSR_OK;
 }
 

@@ -1,14 +1,7 @@
 /* follow_products.c: rows of A P, and of R times them, as two calls of dcsr_mxm() would compute them, bit for bit: each
  * is a sum of rows, added in the order of its terms' columns, that begins with 0. */
 #include "amg/hierarchy_follow.h"
-#include <stdlib.h>
 #include <string.h>
-
-static int ascending(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
 
 /* Adds a times a row; its new columns are put behind the `count` that there are. Returns how many there are then. */
 static uint64_t add(dcsr_i_amg_worker *w, uint32_t *columns, uint64_t count, double a, dcsr_i_amg_span row)
@@ -77,7 +70,7 @@ bool dcsr_i_amg_make_rap(dcsr_i_amg_follow *f, dcsr_i_amg_worker *w, uint64_t nu
     if (is_pattern_of(w, before, count))
         memcpy(columns, before.columns, count * sizeof *columns);
     else if (count)
-        qsort(columns, count, sizeof *columns, ascending);
+        dcsr_i_amg_sort32(columns, count);
     take(w, columns, values, count);
     dcsr_i_amg_pile_end(to, count);
     return true;

@@ -368,6 +368,10 @@ dcsr_status dcsr_i_amg_own_entries(dcsr_i_amg_matrix *m, dcsr_i_amg_hierarchy *h
 dcsr_status dcsr_i_amg_extend(dcsr_i_amg_array *array, dcsr_i_amg_pool *pool, uint64_t used, uint64_t count,
                               size_t size);
 
+/* Sort numbers, ascending. memory.c. */
+void dcsr_i_amg_sort32(uint32_t *numbers, uint64_t count);
+void dcsr_i_amg_sort64(uint64_t *numbers, uint64_t count);
+
 /* In how many rows two matrices of as many rows differ, bit by bit. */
 uint64_t dcsr_i_amg_count_differing(const dcsr_i_amg_rows *a, const dcsr_i_amg_rows *b,
                                     dcsr_context *context);

@@ -1,22 +1,15 @@
 /* made.c: sets of numbers, and rows that threads compute into piles of their own. */
 #include "amg/hierarchy_follow.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Sets ---- */
-
-static int ascending(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
 
 /* Large ones are read off the bits. */
 void dcsr_i_amg_set_sort(dcsr_i_amg_set *set)
 {
     enum { WORTH = 4 };
     if (set->count < set->words.count * WORTH) {
-        if (set->count) qsort(set->list, set->count, sizeof *set->list, ascending);
+        dcsr_i_amg_sort32(set->list, set->count);
         return;
     }
     uint64_t count = 0;

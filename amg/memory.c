@@ -1,7 +1,8 @@
-/* memory.c: arrays of the host, and the pool that keeps them between setups: what the system hands out has to be zeroed
- * page by page, which takes as long as computing what goes there. So a setup, or an update that computes all anew,
- * writes into the memory that the one before has left. */
+/* memory.c: arrays of the host, sorting them, and the pool that keeps them between setups: what the system hands out has
+ * to be zeroed page by page, which takes as long as computing what goes there. So a setup, or an update that computes
+ * all anew, writes into the memory that the one before has left. */
 #include "amg/hierarchy.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* Smaller blocks are left to the allocator. */
@@ -123,4 +124,28 @@ void dcsr_i_amg_give(dcsr_i_amg_array *array, dcsr_i_amg_pool *pool)
         *array = (dcsr_i_amg_array){0};
     else
         dcsr_i_amg_drop(array, pool->context);
+}
+
+/* ---- Sorting ---- */
+
+static int compare32(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int compare64(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void dcsr_i_amg_sort32(uint32_t *numbers, uint64_t count)
+{
+    if (count) qsort(numbers, count, sizeof *numbers, compare32);
+}
+
+void dcsr_i_amg_sort64(uint64_t *numbers, uint64_t count)
+{
+    if (count) qsort(numbers, count, sizeof *numbers, compare64);
 }

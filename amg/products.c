@@ -6,7 +6,6 @@
  * not, rows that the ring has lost are computed again. Each sum is added in the order of its terms' columns and begins
  * with 0, as in two calls of dcsr_mxm(): the bits are the same. */
 #include "amg/hierarchy.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Rows that threads share ---- */
@@ -205,12 +204,6 @@ static dcsr_status make_sources(worker *w, const product *p, dcsr_i_amg_span ter
     return DCSR_OK;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* to = the columns, ascending: by their bits where they are close. */
 static void sort(uint32_t *to, const uint32_t *columns, uint64_t count, uint64_t *bits)
 {
@@ -230,7 +223,7 @@ static void sort(uint32_t *to, const uint32_t *columns, uint64_t count, uint64_t
         return;
     }
     memcpy(to, columns, count * sizeof *to);
-    if (count) qsort(to, count, sizeof *to, ascending);
+    dcsr_i_amg_sort32(to, count);
 }
 
 static bool has_columns(const sum *s, dcsr_i_amg_span row)

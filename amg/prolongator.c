@@ -4,7 +4,6 @@
  * them to. A row of P has entries in the aggregates of its node's strong neighbours: rows of P are counted by
  * the graph alone, then computed, each by one thread. */
 #include "amg/hierarchy.h"
-#include <stdlib.h>
 #include <string.h>
 
 typedef dcsr_i_amg_reach reach;
@@ -27,17 +26,11 @@ static void add(reach *r, uint32_t a)
     r->list[r->count++] = a;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void sort(uint32_t *list, uint64_t count)
 {
     enum { FEW = 32 };
     if (count > FEW) {
-        qsort(list, count, sizeof *list, ascending);
+        dcsr_i_amg_sort32(list, count);
         return;
     }
     for (uint64_t i = 1; i < count; i++) {

@@ -3,7 +3,6 @@
 #include "amg/rebuild.h"
 #include "amg/hierarchy_follow.h"
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct dcsr_i_amg_rebuild {
@@ -15,7 +14,6 @@ struct dcsr_i_amg_rebuild {
     dcsr_i_amg_hierarchy *h;
     dcsr_view *A;
     const dcsr_amg *amg; /* its near-nullspace vectors do not change meanwhile */
-    double seconds;
     dcsr_i_amg_array rows; /* that changed since, uint64_t */
     uint64_t row_count;
 };
@@ -82,12 +80,6 @@ dcsr_status dcsr_i_amg_rebuild_log(dcsr_amg *amg, const dcsr_index_list *rows)
     return DCSR_OK;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Whether the new levels are those of amg->view now. */
 static bool catch_up(dcsr_amg *amg)
 {
@@ -95,7 +87,7 @@ static bool catch_up(dcsr_amg *amg)
     uint64_t *rows = r->rows.data, kept = 0, count;
     const char *why;
     if (r->status) return false;
-    if (r->row_count) qsort(rows, r->row_count, sizeof *rows, ascending);
+    dcsr_i_amg_sort64(rows, r->row_count);
     for (uint64_t k = 0; k < r->row_count; k++)
         if (!k || rows[k] != rows[k - 1]) rows[kept++] = rows[k];
     return !dcsr_i_amg_follow_list(r->h, amg->view, &(dcsr_index_list){rows, kept}, &count, &why) && !why;

@@ -7,7 +7,6 @@
  * gets one, the first of the nodes takes an aggregate that has lost all its nodes; if there is none, the hierarchy
  * cannot follow. An aggregate that falls into two, each connected in itself, stays one. */
 #include "amg/hierarchy_follow.h"
-#include <stdlib.h>
 #include <string.h>
 
 static const uint32_t NONE = DCSR_I_AMG_NO_AGGREGATE;
@@ -164,12 +163,6 @@ typedef struct members {
     uint64_t count;
 } members;
 
-static int ascending(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Of the aggregates `parts`: who was in them, and who has moved to them. */
 static dcsr_status list_members(members *m, const dcsr_i_amg_follow *f, const dcsr_i_amg_set *parts,
                                 const dcsr_i_amg_set *moved)
@@ -191,7 +184,7 @@ static dcsr_status list_members(members *m, const dcsr_i_amg_follow *f, const dc
     for (uint64_t k = 0; k < moved->count; k++)
         if (aggregate[moved->list[k]] != NONE)
             key[m->count++] = (uint64_t)aggregate[moved->list[k]] << 32 | moved->list[k];
-    if (m->count) qsort(key, m->count, sizeof *key, ascending);
+    dcsr_i_amg_sort64(key, m->count);
     for (uint64_t k = 0; k < m->count; k++)
         if (!k || key[k] != key[k - 1]) key[kept++] = key[k];
     m->count = kept;

@@ -34,11 +34,6 @@ static uint64_t row_before(dcsr_i_entries_before *before, const void *of, uint64
     return low > least && wanted - before(of, low - 1) < before(of, low) - wanted ? low - 1 : low;
 }
 
-static uint64_t share_of(uint64_t all, uint64_t k, uint64_t count)
-{
-    return all / count * k + all % count * k / count;
-}
-
 /* Two levels: first the borders between nodes of memory, by how many devices each has; then within the range of each
  * node those between its devices, which share what is there. */
 dcsr_i_borders *dcsr_i_borders_by_entries(const dcsr_multi *devices, uint64_t rows,
@@ -50,11 +45,12 @@ dcsr_i_borders *dcsr_i_borders_by_entries(const dcsr_multi *devices, uint64_t ro
     uint64_t *begin = created->begin;
     for (uint64_t k = 0, end; k < parts; k = end) {
         end = dcsr_i_multi_node_end(devices, k);
-        begin[end] = end == parts ? rows : row_before(before, of, begin[k], rows, share_of(nnz, end, parts));
+        begin[end] =
+            end == parts ? rows : row_before(before, of, begin[k], rows, dcsr_i_even_border(nnz, end, parts));
         const uint64_t first = before(of, begin[k]), here = before(of, begin[end]) - first;
         for (uint64_t i = k + 1; i < end; i++)
-            begin[i] =
-                row_before(before, of, begin[i - 1], begin[end], first + share_of(here, i - k, end - k));
+            begin[i] = row_before(before, of, begin[i - 1], begin[end],
+                                  first + dcsr_i_even_border(here, i - k, end - k));
     }
     return created;
 }

@@ -328,6 +328,11 @@ void dcsr_i_multi_release(dcsr_multi *devices)
 
 /* ---- Asking ---- */
 
+bool dcsr_i_multi_is_on_gpus(const dcsr_multi *devices)
+{
+    return devices->device == DCSR_DEVICE_CUDA;
+}
+
 uint64_t dcsr_i_multi_count(const dcsr_multi *devices)
 {
     return devices->count;

@@ -14,6 +14,8 @@
 
 uint64_t dcsr_i_multi_count(const dcsr_multi *devices);
 dcsr_context *dcsr_i_multi_context(const dcsr_multi *devices, uint64_t k);
+/* Whether they are GPUs: what is on them is then in their memory. */
+bool dcsr_i_multi_is_on_gpus(const dcsr_multi *devices);
 /* What borders are multiples of. */
 uint64_t dcsr_i_multi_grain(const dcsr_multi *devices);
 /* The first device behind k that is not on k's node of memory. */

@@ -1,4 +1,5 @@
 /* fetch.c: elements of a vector that are on other devices, as one vector. */
+#include "dcsr/base/search.h"
 #include "dcsr/vector/vector_data.h"
 #include "multi/fetch_cuda.h"
 #include "multi/multi_vector.h"
@@ -7,20 +8,6 @@
 /* NULL in builds without CUDA. */
 static dcsr_status (*const fetch_there)(dcsr_vector *,
                                         const dcsr_i_fetch *) = DCSR_I_IN_CUDA(dcsr_i_cuda_multi_fetch);
-
-/* The first entry of a sparse body that is not before the index. */
-static uint64_t lower_bound(const dcsr_i_body *body, uint64_t index)
-{
-    uint64_t low = 0, high = body->nvals;
-    while (low < high) {
-        const uint64_t middle = (low + high) / 2;
-        if (body->indices[middle] < index)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
 
 /* Adds the element at place `from` of the part as element `index`. */
 static void add(dcsr_i_body *body, size_t size, uint64_t index, const dcsr_i_body *from, uint64_t place)
@@ -38,8 +25,8 @@ static void add_range(dcsr_i_body *body, size_t size, dcsr_i_fetch_range r)
 {
     const dcsr_i_body *from = &r.part->body;
     if (!from->dense) {
-        const uint64_t last = lower_bound(from, r.last);
-        for (uint64_t p = lower_bound(from, r.first); p < last; p++)
+        const uint64_t last = dcsr_i_list_find(from->indices, 0, from->nvals, r.last);
+        for (uint64_t p = dcsr_i_list_find(from->indices, 0, from->nvals, r.first); p < last; p++)
             add(body, size, from->indices[p] - r.first + r.at, from, p);
     } else if (body->dense && !body->present) { /* then this one has all as well */
         memcpy((char *)body->values + r.at * size, (const char *)from->values + r.first * size,

@@ -3,6 +3,7 @@
  * Devices on the cpu read each other's rows where they are; GPUs copy from one another (fetch_rows_cuda.c). Where rows
  * hold entries more than once, or come from a GPU to the cpu, they come by way of the copy in host memory that each
  * part's view makes once. */
+#include "dcsr/base/search.h"
 #include "dcsr/base/threads.h"
 #include "dcsr/view/view_data.h"
 #include "multi/fetch_rows_cuda.h"
@@ -65,15 +66,9 @@ static inline uint64_t wanted_row(const fetching *f, uint64_t i)
 /* The first place in the list of a row that is not before this one. */
 static uint64_t place_of(const fetching *f, uint64_t row)
 {
-    uint64_t low = 0, high = f->wanted.n;
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (wanted_row(f, middle) < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const dcsr_i_wanted_rows *w = &f->wanted;
+    if (w->list) return dcsr_i_keys_below(w->list, w->n, row);
+    return row <= w->begin ? 0 : row >= w->end ? w->n : row - w->begin;
 }
 
 static dcsr_status open_parts(fetching *f, dcsr_multi_view *view)

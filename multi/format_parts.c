@@ -9,6 +9,7 @@
  * A part is a matrix of its device's context around the arrays of the whole, from its first entry on: on the cpu
  * nothing but its own offsets is new, and on a GPU it is the copy there. Lines without entries belong to the part of
  * the line behind them, so that parts have all lines, and none twice but those that they share. */
+#include "dcsr/base/search.h"
 #include "dcsr/base/threads.h"
 #include "dcsr/store/entries.h"
 #include "dcsr/view/view_data.h"
@@ -43,35 +44,14 @@ struct dcsr_parts {
 static uint64_t entries_before(const dcsr_parts *p, uint64_t line)
 {
     if (p->offsets) return p->offsets[line];
-    uint64_t low = 0, high = p->nnz;
-    while (low < high) { /* the first entry that is in this line or behind it */
-        const uint64_t middle = low + (high - low) / 2;
-        if (p->coo->row_indices[middle] < line)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return dcsr_i_keys_below(p->coo->row_indices, p->nnz, line);
 }
 
 /* The first line such that those before it have the entries 0 to end - 1. */
 static uint64_t line_behind(const dcsr_parts *p, uint64_t end)
 {
     if (!p->offsets) return end ? p->coo->row_indices[end - 1] + 1 : 0;
-    uint64_t low = 0, high = p->lines;
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (p->offsets[middle] < end)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static uint64_t share_of(uint64_t all, uint64_t k, uint64_t count)
-{
-    return all / count * k + all % count * k / count;
+    return dcsr_i_keys_below(p->offsets, p->lines, end);
 }
 
 static void cut(dcsr_parts *p)
@@ -87,10 +67,10 @@ static void cut(dcsr_parts *p)
             behind = p->lines;
             part->end = p->nnz;
         } else if (p->balance == DCSR_PARTS_BY_LINES) {
-            behind = share_of(p->lines, k + 1, p->count);
+            behind = dcsr_i_even_border(p->lines, k + 1, p->count);
             part->end = entries_before(p, behind);
         } else {
-            part->end = share_of(p->nnz, k + 1, p->count);
+            part->end = dcsr_i_even_border(p->nnz, k + 1, p->count);
             behind = line_behind(p, part->end);
             if (behind < part->first_line) behind = part->first_line;
             part->shared_last = behind && entries_before(p, behind) > part->end;
@@ -106,7 +86,9 @@ static dcsr_status take_share(void *user, uint64_t k)
 {
     dcsr_parts *p = user;
     const uint64_t *rows = p->coo->row_indices, *cols = p->coo->col_indices;
-    for (uint64_t e = share_of(p->nnz, k, p->count); e < share_of(p->nnz, k + 1, p->count); e++) {
+    const uint64_t begin = dcsr_i_even_border(p->nnz, k, p->count),
+                   end = dcsr_i_even_border(p->nnz, k + 1, p->count);
+    for (uint64_t e = begin; e < end; e++) {
         if (rows[e] >= p->rows || cols[e] >= p->cols)
             return dcsr_i_fail_outside("dcsr_parts_create_coo", e, p->nnz, rows[e], cols[e], p->rows,
                                        p->cols);
@@ -432,7 +414,8 @@ static dcsr_status sum_tree(product *m, uint64_t k)
         }
         DCSR_TRY(dcsr_multi_meet(m->p->devices, DCSR_OK));
     }
-    const uint64_t begin = share_of(m->p->rows, k, count), end = share_of(m->p->rows, k + 1, count);
+    const uint64_t begin = dcsr_i_even_border(m->p->rows, k, count),
+                   end = dcsr_i_even_border(m->p->rows, k + 1, count);
     if (end > begin) memcpy(m->y + begin * m->size, m->partial[0] + begin * m->size, (end - begin) * m->size);
     return DCSR_OK;
 }
@@ -452,9 +435,10 @@ static dcsr_status multiply_part(void *user, uint64_t k)
     } else if (m->merge == DCSR_MERGE_TREE) {
         status = sum_tree(m, k);
     } else if (m->merge == DCSR_MERGE_RANGES) {
-        sum_range(m, share_of(p->rows, k, p->count), share_of(p->rows, k + 1, p->count));
-        m->cost.bytes[k] +=
-            (share_of(p->rows, k + 1, p->count) - share_of(p->rows, k, p->count)) * (p->count - 1) * m->size;
+        const uint64_t begin = dcsr_i_even_border(p->rows, k, p->count),
+                       end = dcsr_i_even_border(p->rows, k + 1, p->count);
+        sum_range(m, begin, end);
+        m->cost.bytes[k] += (end - begin) * (p->count - 1) * m->size;
     }
     m->cost.waited[k] = dcsr_i_nanoseconds() - began;
     return status;

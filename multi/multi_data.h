@@ -99,7 +99,8 @@ void dcsr_i_multi_wait(dcsr_multi_matrix *matrix);
 void dcsr_i_multi_stage_elsewhere(dcsr_multi_matrix *matrix);
 
 /* ---- split.c ---- */
-/* A split without entries, for those of the call, at the borders of today. With the lock. */
+/* A split without entries, for those of the call, at the borders of today. With the lock, or by the coordinator,
+ * which alone moves them. */
 dcsr_status dcsr_i_split_open(dcsr_i_split *split, const dcsr_multi_matrix *matrix, const dcsr_i_entries *e);
 /* Appends entries with rows of the whole matrix; INDEX_OUT_OF_RANGE names the first that is outside, and none is
  * appended then, nor after OUT_OF_MEMORY. Cost: two passes, in the threads of all devices. */

@@ -246,7 +246,7 @@ static dcsr_i_multi_change *change_create(const dcsr_multi_matrix *matrix, dcsr_
 /* Whether a batch is staged on a GPU: where it comes from one, or is large. */
 static bool is_staged(const dcsr_multi_matrix *matrix, const dcsr_i_entries *e)
 {
-    return dcsr_i_multi_context(matrix->devices, 0)->cuda && e->n && (e->on_device || e->n > PACKED_ENTRIES);
+    return dcsr_i_multi_is_on_gpus(matrix->devices) && e->n && (e->on_device || e->n > PACKED_ENTRIES);
 }
 
 /* The last change, if it waits and these entries can be applied with it; else NULL. What comes from arrays on a device

@@ -48,7 +48,7 @@ dcsr_status dcsr_multi_traverse(int32_t *level, dcsr_traverse_result *result, dc
     dcsr_traverse_result found = {0};
     dcsr_multi_report cost = {.direction = DCSR_DIRECTION_PUSH};
     DCSR_TRY(check(level, A, n, sources));
-    if (dcsr_i_multi_context(A->devices, 0)->cuda) {
+    if (dcsr_i_multi_is_on_gpus(A->devices)) {
         dcsr_i_multi_cost each = {.report[0].direction = DCSR_DIRECTION_PUSH};
         DCSR_TRY(device_traverse(level, &found, A, n, sources, &each, report != NULL));
         dcsr_i_multi_tell(&cost, &each, A->rows->parts, began);

@@ -84,11 +84,6 @@ dcsr_status dcsr_i_multi_vector_check(const dcsr_multi_vector *vector, const cha
     return dcsr_i_multi_check(vector->devices);
 }
 
-bool dcsr_i_multi_is_on_gpus(const dcsr_multi *devices)
-{
-    return dcsr_i_multi_context(devices, 0)->cuda != NULL;
-}
-
 uint64_t dcsr_i_multi_vector_size(const dcsr_multi_vector *vector)
 {
     return vector->borders->begin[vector->borders->parts];

@@ -21,8 +21,6 @@ struct dcsr_multi_vector {
 /* DCSR_OK when the vector may be used: INVALID_ARGUMENT for NULL, naming `what` ("multi_spmv: x"), CONTEXT_DESTROYED,
  * DEVICE. */
 dcsr_status dcsr_i_multi_vector_check(const dcsr_multi_vector *vector, const char *what);
-/* Whether the devices are GPUs: elements then live in their memory. */
-bool dcsr_i_multi_is_on_gpus(const dcsr_multi *devices);
 uint64_t dcsr_i_multi_vector_size(const dcsr_multi_vector *vector);
 
 /* Room for all parts of a vector with these borders, every element there: parts[k] is a slice of it for device k, and

@@ -20,8 +20,7 @@ dcsr_i_borders *dcsr_i_borders_create(uint64_t parts)
 dcsr_i_borders *dcsr_i_borders_even(uint64_t parts, uint64_t n)
 {
     dcsr_i_borders *created = dcsr_i_borders_create(parts);
-    for (uint64_t k = 0; created && k <= parts; k++)
-        created->begin[k] = n * k / parts; /* n is 2^32 at most */
+    for (uint64_t k = 0; created && k <= parts; k++) created->begin[k] = dcsr_i_even_border(n, k, parts);
     return created;
 }
 

@@ -28,6 +28,11 @@ static inline uint64_t dcsr_i_borders_end(const dcsr_i_borders *borders)
 {
     return borders->begin[borders->parts];
 }
+/* Where the kth of `count` equal shares of n begins. */
+static inline uint64_t dcsr_i_even_border(uint64_t n, uint64_t k, uint64_t count)
+{
+    return n / count * k + n % count * k / count;
+}
 /* The part that has index i, which is before the last border. Most often there are few parts. */
 static inline uint64_t dcsr_i_owner(const dcsr_i_borders *borders, uint64_t i)
 {

@@ -37,7 +37,7 @@ typedef struct search {
     uint32_t *vertex;
     unsigned char *bits;
     _Atomic uint64_t count;
-    uint64_t *begin, depth;
+    uint64_t *begin;
     dcsr_i_found candidate; /* vertices that may be in the next level */
     _Atomic unsigned char *listed;
     double *centrality;

@@ -143,10 +143,8 @@ dcsr_status dcsr_i_divided_rho(double *rho, dcsr_i_divided *d, int number, doubl
     lanczos l = {.d = d, .number = number, .w = level->q};
     *rho = gershgorin;
     if (!d->symmetric) return DCSR_OK;
-    dcsr_status status = dcsr_multi_vector_create(&l.v, level->A, DCSR_FP64, false);
-    if (!status) status = dcsr_multi_vector_fill(l.v, &(double){0});
-    if (!status) status = dcsr_multi_vector_create(&l.before, level->A, DCSR_FP64, false);
-    if (!status) status = dcsr_multi_vector_fill(l.before, &(double){0});
+    dcsr_status status = dcsr_i_divided_make_vector(&l.v, level->A, DCSR_FP64);
+    if (!status) status = dcsr_i_divided_make_vector(&l.before, level->A, DCSR_FP64);
     dcsr_multi_vector *const taken[] = {l.v, l.before, l.w};
     if (!status) status = estimate(rho, &l, gershgorin);
     char said[512];

@@ -60,7 +60,7 @@ struct dcsr_multi_amg {
     dcsr_i_divided *levels; /* NULL: there was no setup */
 };
 
-/* The first row of a device, and how many it has. */
+/* How many rows a device has of a level; all devices. */
 static inline uint64_t dcsr_i_divided_rows(const dcsr_i_divided *d, int number, uint64_t k)
 {
     return d->border[number][k + 1] - d->border[number][k];

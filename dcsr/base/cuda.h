@@ -65,7 +65,6 @@ bool dcsr_i_cuda_forked(void);
 
 /* Opens a device for a context; its pool of temporary memory keeps what is freed for the next. */
 dcsr_status dcsr_i_cuda_open(dcsr_i_cuda_device **device, dcsr_context *context, int number);
-int dcsr_i_cuda_device_number(const dcsr_i_cuda_device *device);
 /* Everything of it has been given back. NULL does nothing. */
 void dcsr_i_cuda_close(dcsr_i_cuda_device *device);
 /* Gives back what the pools of all open devices keep. */

@@ -316,11 +316,6 @@ int dcsr_i_cuda_any_number(void)
     return number;
 }
 
-int dcsr_i_cuda_device_number(const dcsr_i_cuda_device *device)
-{
-    return device->number;
-}
-
 const dcsr_i_cuda_properties *dcsr_i_cuda_describe(const dcsr_i_cuda_device *device)
 {
     return &device->properties;

@@ -143,8 +143,6 @@ const dcsr_i_row_page *dcsr_i_next_page(const dcsr_i_table *table, uint64_t *p);
 /* The first page from p on that two versions of one matrix, both held, do not share; if there is none, the
  * number of pages of the one that has more. What they share of shelves and directories is skipped as a whole. */
 uint64_t dcsr_i_next_unshared_page(const dcsr_i_table *a, const dcsr_i_table *b, uint64_t p);
-/* The number of pages in use. */
-uint64_t dcsr_i_pages_there(const dcsr_i_table *table);
 
 /* The numbers of the pages in use, for threads to share; for a CSR, of those that have entries. */
 typedef struct dcsr_i_page_list {

@@ -482,8 +482,6 @@ int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, u
 /* ---- version.c ---- */
 dcsr_i_limbo *dcsr_i_limbo_create(dcsr_matrix *matrix, uint64_t capacity);
 void dcsr_i_limbo_free(dcsr_matrix *matrix, dcsr_i_limbo *limbo);
-/* Frees the objects of a limbo list, which nobody can see any more, and itself. */
-void dcsr_i_limbo_empty(dcsr_matrix *matrix, dcsr_i_limbo *limbo);
 void dcsr_i_retire(dcsr_i_limbo *limbo, dcsr_i_retired_kind kind, uint64_t born, void *pointer,
                    uint64_t size);
 /* Retires what a table has behind the last row of the next one, which has fewer rows: in the arena, pages,

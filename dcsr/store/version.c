@@ -118,11 +118,6 @@ static void hand_down(dcsr_matrix *matrix, dcsr_i_limbo *limbo_lists, uint64_t b
     pthread_mutex_unlock(&matrix->spare.lock);
 }
 
-void dcsr_i_limbo_empty(dcsr_matrix *matrix, dcsr_i_limbo *limbo)
-{
-    hand_down(matrix, limbo, 0);
-}
-
 /* Pins the current version, or one that is pinned already. */
 static dcsr_status pin_locked(dcsr_matrix *matrix, uint64_t version)
 {

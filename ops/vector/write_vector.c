@@ -130,13 +130,6 @@ dcsr_status dcsr_i_fail_no_operator(const char *call)
                        "%s: the operator is NULL: there is none of that name on that type", call);
 }
 
-dcsr_status dcsr_i_vector_check_input(const char *call, const char *name, const dcsr_vector *u,
-                                      const dcsr_vector *w)
-{
-    DCSR_TRY(dcsr_i_vector_admit_input(call, name, u, w));
-    return dcsr_i_vector_check(u, name);
-}
-
 dcsr_status dcsr_i_vector_check_output(const char *call, const dcsr_vector *w, const dcsr_vector *mask,
                                        const dcsr_desc *desc)
 {

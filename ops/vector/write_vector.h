@@ -82,8 +82,6 @@ dcsr_status dcsr_i_vector_admit_input(const char *call, const char *name, const 
  * (OUT_OF_MEMORY). Those that may run on either go on with dcsr_i_dispatch(). */
 dcsr_status dcsr_i_vector_check_output(const char *call, const dcsr_vector *w, const dcsr_vector *mask,
                                        const dcsr_desc *desc);
-dcsr_status dcsr_i_vector_check_input(const char *call, const char *name, const dcsr_vector *u,
-                                      const dcsr_vector *w);
 
 /* Fails with INVALID_ARGUMENT, for an operator that is NULL. */
 dcsr_status dcsr_i_fail_no_operator(const char *call);

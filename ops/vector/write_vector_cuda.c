@@ -32,7 +32,8 @@ dcsr_i_cuda_write_source dcsr_i_cuda_source_of(const dcsr_i_cuda_body *body, dcs
     return source;
 }
 
-/* For a pass over a list, or NULL over all. */
+/* The mask that a vector, or NULL, and a description, or NULL, make, for a pass over a list, or NULL over all. It lasts
+ * as long as the vector is not changed. */
 static dcsr_status open_mask(dcsr_i_cuda_mask *mask, dcsr_i_cuda_stream *stream, const dcsr_vector *vector,
                              const dcsr_desc *desc, dcsr_i_cuda_form form, const uint32_t *list)
 {
@@ -44,12 +45,6 @@ static dcsr_status open_mask(dcsr_i_cuda_mask *mask, dcsr_i_cuda_stream *stream,
     DCSR_TRY(dcsr_i_cuda_vector_read(&body, vector, stream, form));
     mask->source = dcsr_i_cuda_source_of(&body, vector->type, list);
     return DCSR_OK;
-}
-
-dcsr_status dcsr_i_cuda_mask_open(dcsr_i_cuda_mask *mask, dcsr_i_cuda_stream *stream,
-                                  const dcsr_vector *vector, const dcsr_desc *desc, dcsr_i_cuda_form form)
-{
-    return open_mask(mask, stream, vector, desc, form, NULL);
 }
 
 /* ---- What is to be written ---- */

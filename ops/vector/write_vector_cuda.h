@@ -49,10 +49,6 @@ typedef struct dcsr_i_cuda_mask {
     dcsr_i_cuda_write_source source;
 } dcsr_i_cuda_mask;
 
-/* The mask that a vector, or NULL, and a description, or NULL, make. The vector is read in the form asked
- * for; the mask lasts as long as the vector is not changed. OUT_OF_MEMORY. */
-dcsr_status dcsr_i_cuda_mask_open(dcsr_i_cuda_mask *mask, dcsr_i_cuda_stream *stream,
-                                  const dcsr_vector *vector, const dcsr_desc *desc, dcsr_i_cuda_form form);
 
 /* w<mask> = accum(w, T). T, of type ttype and w's size, is consumed, whatever happens: freed, or moved into
  * w; its count need not be known. The output and the mask have been checked, accum is built in. Waits for the

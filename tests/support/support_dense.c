@@ -88,19 +88,6 @@ dense dense_of_vector(const dcsr_vector *vector)
     return d;
 }
 
-dcsr_vector *dense_to_vector(dcsr_context *context, const dense *row)
-{
-    dcsr_vector *vector;
-    TEST_OK(dcsr_vector_create(&vector, context, row->type, row->cols));
-    for (uint64_t i = 0; i < row->cols; i++) {
-        char value[8];
-        if (!row->has[i]) continue;
-        test_encode(row->type, row->value[i], value);
-        TEST_OK(dcsr_vector_set(vector, i, value));
-    }
-    return vector;
-}
-
 static bool is_true(const dense *mask, uint64_t at, const dcsr_desc *desc)
 {
     bool here = !mask || (mask->has[at] && (desc->mask_structure || mask->value[at] != 0));

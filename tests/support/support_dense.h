@@ -28,7 +28,6 @@ dense dense_transpose(const dense *d);
 dense dense_of_view(dcsr_view *view);
 dense dense_of_matrix(dcsr_matrix *matrix);
 dense dense_of_vector(const dcsr_vector *vector);
-dcsr_vector *dense_to_vector(dcsr_context *context, const dense *row);
 
 /* A number of two numbers; NULL for an accumulator that there is none. */
 typedef double (*dense_function)(double x, double y);

@@ -87,21 +87,6 @@ void store_write_file(const char *folder, const char *name, const void *data, si
     close(file);
 }
 
-void store_copy_folder(const char *from, const char *to)
-{
-    cr_assert(!mkdir(to, 0777) || errno == EEXIST, "cannot make %s: %s", to, strerror(errno));
-    DIR *folder = opendir(from);
-    cr_assert(folder, "cannot read %s: %s", from, strerror(errno));
-    for (struct dirent *entry; (entry = readdir(folder));) {
-        size_t bytes;
-        if (entry->d_name[0] == '.') continue;
-        char *data = store_read_file(from, entry->d_name, &bytes);
-        store_write_file(to, entry->d_name, data, bytes);
-        free(data);
-    }
-    closedir(folder);
-}
-
 /* ---- Children ---- */
 
 store_child *store_child_new(void)

@@ -22,8 +22,6 @@ void store_pause(long milliseconds);
 char *store_new_folder(void);
 /* Removes it with all that is in it, and frees the path. */
 void store_remove_folder(char *path);
-/* Makes `to` a folder with copies of the files of the folder `from`, holes included. */
-void store_copy_folder(const char *from, const char *to);
 
 /* The content of a file in the folder; free() it. Writing makes it exactly those bytes. */
 char *store_read_file(const char *folder, const char *name, size_t *bytes);

@@ -70,13 +70,6 @@ uint64_t dcsr_i_next_unshared_page(const dcsr_i_table *a, const dcsr_i_table *b,
     return pages;
 }
 
-uint64_t dcsr_i_pages_there(const dcsr_i_table *table)
-{
-    uint64_t count = 0;
-    for (uint64_t p = 0; dcsr_i_next_page(table, &p); p++) count++;
-    return count;
-}
-
 static bool has_entries(const dcsr_i_rows *rows, uint64_t p)
 {
     uint64_t first = p << DCSR_I_PAGE_SHIFT, left = rows->rows - first;

@@ -5,7 +5,7 @@
  *      rows     |0  |1|2      |3  |     the rows that the batch touches: first[], growth[], places[], offsets[]
  *      pages    |0    |1          |     and their pages: needs[]
  *
- * A batch is appended, which marks its rows, or merged, which keeps them resolved (merge.cu). */
+ * A batch is appended, which marks its rows, or merged, which keeps them resolved (merge.cuh). */
 #ifndef DCSR_INSERT_CUDA_H
 #define DCSR_INSERT_CUDA_H
 

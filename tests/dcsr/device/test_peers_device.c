@@ -164,7 +164,7 @@ Test(peers, are_those_of_one_number)
     dcsr_context *other;
     TEST_OK(dcsr_context_create(
         &other, &(dcsr_context_options){.device = DCSR_DEVICE_CUDA, .threads = 1, .device_number = 1}));
-    cr_assert_eq(dcsr_i_cuda_device_number(other->cuda), 1);
+    cr_assert_eq(test_context_info(other).device_number, 1);
     cr_assert(dcsr_i_cuda_can_access(other->cuda, places[1].device));
     TEST_OK(dcsr_i_cuda_enable_peer(other->cuda, places[1].device));
     test_close(other);

@@ -1,4 +1,4 @@
-/* test_merge_device.c: batches that a device merges into the rows that they touch, which stay resolved (merge.cu). */
+/* test_merge_device.c: batches that a device merges into the rows that they touch, which stay resolved (merge.cuh). */
 #include "tests/support/support_batches.h"
 #include "tests/support/support_transposed.h"
 #include "dcsr/store/rowtable_cuda.h"
