@@ -183,8 +183,8 @@ static void visit_for_best(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, in
     const uint64_t n = level->rows;
     const int width = f->width;
     void *c = level->best[0].data, *v = level->best[1].data, *r = level->best[2].data;
-    double cv[MOST], cb[MOST], bb[MOST], vb[MOST], vv[MOST], step[MOST], back[MOST], again[MOST], xv[MOST], xr[MOST],
-        xw[MOST];
+    double cv[MOST], cb[MOST], bb[MOST], vb[MOST], vv[MOST], step[MOST], back[MOST], again[MOST], xv[MOST],
+        xr[MOST], xw[MOST];
     dcsr_i_amg_best best[MOST];
     int enough = 0;
     f->run->combine(f, n, dcsr_i_amg_one, x, dcsr_i_amg_zero, c);

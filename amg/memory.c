@@ -1,6 +1,6 @@
-/* memory.c: arrays of the host, sorting them, and the pool that keeps them between setups: what the system hands out has
- * to be zeroed page by page, which takes as long as computing what goes there. So a setup, or an update that computes
- * all anew, writes into the memory that the one before has left. */
+/* memory.c: arrays of the host, sorting them, and the pool that keeps them between setups: what the system hands out
+ * has to be zeroed page by page, which takes as long as computing what goes there. So a setup, or an update that
+ * computes all anew, writes into the memory that the one before has left. */
 #include "amg/hierarchy.h"
 #include <stdlib.h>
 #include <string.h>

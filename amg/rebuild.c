@@ -13,7 +13,7 @@ struct dcsr_i_amg_rebuild {
     dcsr_status status;
     dcsr_i_amg_hierarchy *h;
     dcsr_view *A;
-    const dcsr_amg *amg; /* its near-nullspace vectors do not change meanwhile */
+    const dcsr_amg *amg;   /* its near-nullspace vectors do not change meanwhile */
     dcsr_i_amg_array rows; /* that changed since, uint64_t */
     uint64_t row_count;
 };

@@ -414,7 +414,8 @@ dcsr_status dcsr_i_textfile_more(dcsr_i_textfile *file)
     return file->ended ? end(file) : DCSR_OK;
 }
 
-dcsr_status dcsr_i_textfile_check_rest(const dcsr_i_textfile *file)
+/* FORMAT where something stands behind the compressed data of a file that has ended. */
+static dcsr_status check_rest(const dcsr_i_textfile *file)
 {
     if (!file->ignored) return DCSR_OK;
     return dcsr_i_fail(DCSR_ERROR_FORMAT,
@@ -430,7 +431,7 @@ dcsr_status dcsr_i_textfile_finish(dcsr_i_textfile *file, const dcsr_read_option
     const size_t expected = file->packing ? USUAL_RATIO * file->size : file->size + 1;
     if (!file->ended && expected > file->text.capacity) DCSR_TRY(set_capacity(&file->text, expected));
     while (!file->ended) DCSR_TRY(dcsr_i_textfile_more(file));
-    return options && options->report ? DCSR_OK : dcsr_i_textfile_check_rest(file);
+    return options && options->report ? DCSR_OK : check_rest(file);
 }
 
 void dcsr_i_textfile_close(dcsr_i_textfile *file)

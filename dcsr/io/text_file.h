@@ -64,8 +64,6 @@ dcsr_status dcsr_i_textfile_more(dcsr_i_textfile *file);
 /* Reads all the rest. Of the options the progress counts and, behind compressed data, the report: what is not
  * part of them is a FORMAT error, unless it can be reported. options may be NULL. */
 dcsr_status dcsr_i_textfile_finish(dcsr_i_textfile *file, const dcsr_read_options *options);
-/* FORMAT where something stands behind the compressed data of a file that has ended. */
-dcsr_status dcsr_i_textfile_check_rest(const dcsr_i_textfile *file);
 /* Goes on with the file that has the path now, or from the beginning of one that was truncated. Errors: IO. */
 dcsr_status dcsr_i_textfile_renew(dcsr_i_textfile *file);
 /* Passes over so many bytes of a file, before any of it is read; false where that is no plain file of that

@@ -131,7 +131,6 @@ void dcsr_i_arena_drop_left(dcsr_i_arena *arena);
 /* Gives back the address space. */
 void dcsr_i_space_unreserve(dcsr_i_space *space);
 /* ---- arena_home.c, for arena.c: with the lock ---- */
-size_t dcsr_i_home_bytes(const dcsr_i_home *home, size_t value_size);
 /* Whether the home has places up to `end`; how many a larger one has, 0: none is that large. */
 bool dcsr_i_home_has_room(const dcsr_i_arena *arena, uint64_t end);
 uint64_t dcsr_i_home_for(const dcsr_i_arena *arena, uint64_t end);

@@ -13,7 +13,7 @@ static size_t piece_bytes(uint64_t places, size_t value_size)
     return sizeof(dcsr_i_home) + places * (value_size + sizeof(uint32_t));
 }
 
-size_t dcsr_i_home_bytes(const dcsr_i_home *home, size_t value_size)
+static size_t bytes_of(const dcsr_i_home *home, size_t value_size)
 {
     return piece_bytes(home->given ? 0 : home->places, value_size);
 }
@@ -34,7 +34,7 @@ void dcsr_i_home_free(dcsr_context *context, dcsr_i_home *home, size_t value_siz
 {
     if (!home) return;
     if (home->release) home->release(home->columns, home->values, home->user);
-    dcsr_i_free(context, DCSR_I_MATRIX, home, 1, dcsr_i_home_bytes(home, value_size));
+    dcsr_i_free(context, DCSR_I_MATRIX, home, 1, bytes_of(home, value_size));
 }
 
 bool dcsr_i_home_has_room(const dcsr_i_arena *arena, uint64_t end)
@@ -62,7 +62,7 @@ void dcsr_i_home_move(dcsr_i_arena *arena, uint32_t *columns, char *values, dcsr
     arena->columns = columns;
     arena->values = values;
     arena->home = home;
-    if (home) arena->heap_bytes += dcsr_i_home_bytes(home, arena->value_size);
+    if (home) arena->heap_bytes += bytes_of(home, arena->value_size);
 }
 
 void dcsr_i_arena_drop_left(dcsr_i_arena *arena)
@@ -72,7 +72,7 @@ void dcsr_i_arena_drop_left(dcsr_i_arena *arena)
     dcsr_i_home *left = arena->left;
     arena->left = NULL;
     for (const dcsr_i_home *home = left; home; home = home->next)
-        arena->heap_bytes -= dcsr_i_home_bytes(home, arena->value_size);
+        arena->heap_bytes -= bytes_of(home, arena->value_size);
     pthread_mutex_unlock(&arena->space->lock);
     /* Without the lock: a caller's function is called. */
     while (left) {

@@ -386,9 +386,6 @@ typedef struct dcsr_i_stretch {
  * overlap them; returns how many are left. */
 uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, const dcsr_i_stretch *stretch,
                             uint64_t column_limit, uint64_t to);
-/* How many entries of a row would be left if it were resolved. Needs no memory, but is faster with some if
- * the row is long and does not ascend. */
-uint64_t dcsr_i_count_row(dcsr_matrix *matrix, const dcsr_i_piece *pieces, int count);
 /* Copies entries within the arena; the two ranges do not overlap. Most pieces are a few entries, for which
  * calling memcpy costs more than copying. */
 static inline void dcsr_i_copy_entries(const dcsr_matrix *matrix, uint64_t to, uint64_t from,

@@ -68,7 +68,7 @@ static dcsr_i_merge_loop *by_size(dcsr_i_merge_loop *const loops[5], size_t size
     return loops[size == 8 ? 4 : size == 4 ? 3 : size];
 }
 
-dcsr_i_merge_loop *dcsr_i_union_loop(size_t size)
+static dcsr_i_merge_loop *union_loop(size_t size)
 {
     static dcsr_i_merge_loop *const loops[5] = {unite, unite_1, unite_2, unite_4, unite_8};
     return by_size(loops, size);
@@ -116,7 +116,7 @@ static void append(dcsr_i_merge *merge, const dcsr_i_row *row, uint64_t from, si
 
 bool dcsr_i_unite_rows(dcsr_i_merge *merge, dcsr_i_meetings *m, const dcsr_binary_op *op, size_t size)
 {
-    dcsr_i_merge_loop *loop = dcsr_i_union_loop(size);
+    dcsr_i_merge_loop *loop = union_loop(size);
     merge->i = merge->j = 0;
     while (merge->i < merge->a.n && merge->j < merge->b.n) {
         loop(merge, m);

@@ -28,7 +28,6 @@ typedef struct dcsr_i_merge {
  * be written; in an intersection all are. */
 typedef void dcsr_i_merge_loop(dcsr_i_merge *merge, dcsr_i_meetings *meetings);
 /* By the size of values: 0, 1, 2, 4, 8. */
-dcsr_i_merge_loop *dcsr_i_union_loop(size_t size);
 dcsr_i_merge_loop *dcsr_i_intersection_loop(size_t size);
 
 /* Appends the union of both rows to the result; values of the operator's one type have `size` bytes, 0 where

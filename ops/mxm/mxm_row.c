@@ -81,7 +81,8 @@ void dcsr_i_mxm_take(const dcsr_i_mxm_row *r, void *z, void *sums, const uint32_
 
 /* ---- Where C has the columns already ---- */
 
-dcsr_status dcsr_i_mxm_differs(const dcsr_i_mxm *m, const dcsr_i_mxm_thread *t)
+/* Fails as the row that is being computed is not as C has it. */
+static dcsr_status fail_differing(const dcsr_i_mxm *m, const dcsr_i_mxm_thread *t)
 {
     return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                        "%s: row %llu of C does not have the product's pattern, as same_pattern promises; "
@@ -94,7 +95,7 @@ static dcsr_status check_known(const dcsr_i_mxm *m, const dcsr_i_mxm_thread *t, 
 {
     if (known->n == length && (!length || !memcmp(known->columns, columns, length * sizeof *columns)))
         return DCSR_OK;
-    return dcsr_i_mxm_differs(m, t);
+    return fail_differing(m, t);
 }
 
 /* ---- Adding ---- */
@@ -128,7 +129,8 @@ dcsr_status dcsr_i_mxm_add_some(const dcsr_i_mxm_row *r, const dcsr_i_mxm_run *r
     return add_some(r, run, z, index, 0, source, n);
 }
 
-dcsr_status dcsr_i_mxm_add(const dcsr_i_mxm_row *r, void *z, const uint32_t *index, uint32_t base)
+/* Adds the products of all runs to z, each at index[], or where that is NULL at its column, less `base`. */
+static dcsr_status add_terms(const dcsr_i_mxm_row *r, void *z, const uint32_t *index, uint32_t base)
 {
     const dcsr_i_mxm *m = r->m;
     if (!m->cast_b)
@@ -149,7 +151,7 @@ static dcsr_status add_at_places(const dcsr_i_mxm_row *r, void *values, const ui
     const dcsr_monoid *add = r->m->semiring->add;
     if (!values) return DCSR_OK;
     dcsr_i_broadcast(dcsr_i_monoid_type(add), values, &add->start, length);
-    return dcsr_i_mxm_add(r, values, places, 0);
+    return add_terms(r, values, places, 0);
 }
 
 /* ---- Where columns are marked: an array over those between the first and the last ---- */
@@ -215,7 +217,7 @@ static dcsr_status find_by_marks(const dcsr_i_mxm_row *r, uint32_t *columns, uin
     void *clean = dcsr_i_mxm_clean(r, bytes ? span + 8 : (span / 64 + 1) * 8);
     if (!clean) return DCSR_ERROR_OUT_OF_MEMORY;
     if (r->m->known) {
-        if (!marks_match(r, clean)) return dcsr_i_mxm_differs(r->m, r->t);
+        if (!marks_match(r, clean)) return fail_differing(r->m, r->t);
         *length = (uint32_t)r->known.n;
         memcpy(columns, r->known.columns, *length * sizeof *columns);
     } else {
@@ -232,7 +234,7 @@ static dcsr_status write_scanned(const dcsr_i_mxm_row *r, dcsr_i_room room, uint
     if (!room.values) return DCSR_OK;
     void *sums = dcsr_i_mxm_sums(r, span);
     if (!sums) return DCSR_ERROR_OUT_OF_MEMORY;
-    DCSR_TRY(dcsr_i_mxm_add(r, sums, NULL, r->first));
+    DCSR_TRY(add_terms(r, sums, NULL, r->first));
     dcsr_i_mxm_take(r, room.values, sums, room.columns, r->first, *length);
     return DCSR_OK;
 }

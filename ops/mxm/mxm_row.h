@@ -168,17 +168,13 @@ dcsr_status dcsr_i_mxm_refused(const dcsr_i_mxm *m);
 
 /* Finds first and last. */
 void dcsr_i_mxm_bounds(dcsr_i_mxm_row *r);
-/* Adds the products of all runs to z, each at index[], or where that is NULL at its column, less `base`. */
-dcsr_status dcsr_i_mxm_add(const dcsr_i_mxm_row *r, void *z, const uint32_t *index, uint32_t base);
-/* Adds those of a run that `source` picks, n of them. */
+/* Adds the products of a run that `source` picks, n of them. */
 dcsr_status dcsr_i_mxm_add_some(const dcsr_i_mxm_row *r, const dcsr_i_mxm_run *run, void *z,
                                 const uint32_t *index, const uint32_t *source, size_t n);
 /* Room in one of the thread's arrays; OUT_OF_MEMORY also where the limit does not allow for it. */
 dcsr_status dcsr_i_mxm_room(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, dcsr_i_scratch *scratch, size_t bytes);
 /* Fails as it does not allow for so many bytes. */
 dcsr_status dcsr_i_mxm_exceeds(const dcsr_i_mxm *m, const dcsr_i_mxm_thread *t, uint64_t bytes);
-/* Fails as the row that is being computed is not as C has it. */
-dcsr_status dcsr_i_mxm_differs(const dcsr_i_mxm *m, const dcsr_i_mxm_thread *t);
 /* At least so many bytes of t->clean, all zero. NULL: no memory. */
 void *dcsr_i_mxm_clean(const dcsr_i_mxm_row *r, uint64_t bytes);
 /* Of t->sums, n that are what sums begin with. NULL: no memory. */

@@ -49,7 +49,6 @@ typedef struct dcsr_i_cuda_mask {
     dcsr_i_cuda_write_source source;
 } dcsr_i_cuda_mask;
 
-
 /* w<mask> = accum(w, T). T, of type ttype and w's size, is consumed, whatever happens: freed, or moved into
  * w; its count need not be known. The output and the mask have been checked, accum is built in. Waits for the
  * stream, also after a failure (OUT_OF_MEMORY): w is then as it was. Fills in the description's report for an

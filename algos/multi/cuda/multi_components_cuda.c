@@ -181,8 +181,8 @@ static dcsr_status find_part(void *user, uint64_t k)
     return status;
 }
 
-dcsr_status dcsr_i_multi_graph_components(uint32_t *component, dcsr_components_result *result,
-                                          dcsr_multi_view *A, bool symmetric)
+static dcsr_status components(uint32_t *component, dcsr_components_result *result, dcsr_multi_view *A,
+                              bool symmetric)
 {
     finding f = {.A = A, .symmetric = symmetric, .component = component, .measured = result};
     dcsr_status status = dcsr_multi_view_get_info(A, &f.info);
@@ -197,6 +197,5 @@ dcsr_status dcsr_i_multi_graph_components(uint32_t *component, dcsr_components_r
     return DCSR_OK;
 }
 
-const dcsr_i_multi_graph dcsr_i_multi_graph_cuda = {.components = dcsr_i_multi_graph_components,
-                                                    .sssp = dcsr_i_multi_graph_sssp,
-                                                    .triangles = dcsr_i_multi_graph_triangles};
+const dcsr_i_multi_graph dcsr_i_multi_graph_cuda = {
+    .components = components, .sssp = dcsr_i_multi_graph_sssp, .triangles = dcsr_i_multi_graph_triangles};

@@ -20,9 +20,7 @@ typedef struct dcsr_i_multi_graph {
     dcsr_status (*triangles)(uint64_t *own, uint64_t *all, bool *done, dcsr_multi_view *A);
 } dcsr_i_multi_graph;
 
-/* One in each X_cuda.c. */
-dcsr_status dcsr_i_multi_graph_components(uint32_t *component, dcsr_components_result *result,
-                                          dcsr_multi_view *A, bool symmetric);
+/* Each in its X_cuda.c. */
 dcsr_status dcsr_i_multi_graph_sssp(double *distance, dcsr_sssp_result *result, dcsr_multi_view *A,
                                     uint64_t source, double delta);
 dcsr_status dcsr_i_multi_graph_triangles(uint64_t *own, uint64_t *all, bool *done, dcsr_multi_view *A);

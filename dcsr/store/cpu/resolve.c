@@ -296,7 +296,9 @@ static uint64_t count_in_windows(const uint32_t *columns, const dcsr_i_piece *pi
     return left;
 }
 
-uint64_t dcsr_i_count_row(dcsr_matrix *matrix, const dcsr_i_piece *pieces, int count)
+/* How many entries of a row would be left if it were resolved. Needs no memory, but is faster with some if
+ * the row is long and does not ascend. */
+static uint64_t count_row(dcsr_matrix *matrix, const dcsr_i_piece *pieces, int count)
 {
     bool keep = matrix->policy == DCSR_POLICY_KEEP;
     row w = row_of(matrix, pieces, count, keep);
@@ -323,7 +325,7 @@ static uint64_t count_gone(dcsr_matrix *matrix, const dcsr_i_table *table, uint6
             dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
             unsigned r = (unsigned)__builtin_ctzll(mask);
             int count = dcsr_i_row_pieces(page, r, pieces);
-            gone += page->length[r] - dcsr_i_count_row(matrix, pieces, count);
+            gone += page->length[r] - count_row(matrix, pieces, count);
             *unresolved += page->length[r];
         }
     return gone;

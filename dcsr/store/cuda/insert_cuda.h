@@ -295,7 +295,6 @@ dcsr_status dcsr_i_cuda_take_room(dcsr_i_cuda_insertion *b, const dcsr_i_cuda_ro
 void dcsr_i_cuda_give_room(dcsr_i_cuda_insertion *b);
 /* What is told, behind it what is freed of each block. */
 uint32_t *dcsr_i_cuda_freed_of(const dcsr_i_cuda_insertion *b);
-size_t dcsr_i_cuda_freed_size(const dcsr_i_cuda_insertion *b);
 #endif
 
 #ifdef __cplusplus

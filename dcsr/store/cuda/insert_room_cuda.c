@@ -107,7 +107,7 @@ uint32_t *dcsr_i_cuda_freed_of(const dcsr_i_cuda_insertion *b)
     return (uint32_t *)((char *)b->told + dcsr_i_cuda_report_size(b->device.room.pages));
 }
 
-size_t dcsr_i_cuda_freed_size(const dcsr_i_cuda_insertion *b)
+static size_t freed_size(const dcsr_i_cuda_insertion *b)
 {
     return b->device.room.moving ? b->device.moves.blocks * sizeof(uint32_t) : 0;
 }
@@ -115,7 +115,7 @@ size_t dcsr_i_cuda_freed_size(const dcsr_i_cuda_insertion *b)
 static dcsr_status take_landing(dcsr_i_cuda_insertion *b, uint32_t **slots)
 {
     const dcsr_i_cuda_room_for *room = &b->device.room;
-    const size_t told = dcsr_i_cuda_report_size(room->pages) + dcsr_i_cuda_freed_size(b);
+    const size_t told = dcsr_i_cuda_report_size(room->pages) + freed_size(b);
     b->told = dcsr_i_cuda_landing(b->stream, told + ((size_t)room->pages + room->segments) * sizeof **slots);
     if (!b->told) return dcsr_i_no_memory();
     *slots = (uint32_t *)((char *)b->told + told);

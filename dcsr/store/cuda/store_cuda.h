@@ -126,9 +126,7 @@ uint64_t dcsr_i_cuda_most_to_retire(const dcsr_i_table *table, uint64_t first);
 void dcsr_i_cuda_retire_places(dcsr_i_limbo *limbo, dcsr_matrix *matrix, const uint32_t *freed,
                                uint64_t blocks);
 
-/* A table whose root is yet to be written; and freeing one, which any thread may do. */
-dcsr_i_table *dcsr_i_cuda_table_create(dcsr_matrix *matrix, dcsr_i_cuda_stream *stream, uint64_t rows,
-                                       uint64_t cols, uint64_t version);
+/* Any thread may do it. */
 void dcsr_i_cuda_table_free(dcsr_matrix *matrix, dcsr_i_table *table);
 void dcsr_i_cuda_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base);
 void dcsr_i_cuda_free_retired(dcsr_matrix *matrix, const dcsr_i_retired *retired);

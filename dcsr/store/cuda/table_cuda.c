@@ -8,8 +8,9 @@
 
 /* ---- Tables ---- */
 
-dcsr_i_table *dcsr_i_cuda_table_create(dcsr_matrix *matrix, dcsr_i_cuda_stream *stream, uint64_t rows,
-                                       uint64_t cols, uint64_t version)
+/* A table whose root is yet to be written. */
+static dcsr_i_table *create_table(dcsr_matrix *matrix, dcsr_i_cuda_stream *stream, uint64_t rows,
+                                  uint64_t cols, uint64_t version)
 {
     dcsr_i_table *table = dcsr_i_part_create(matrix, sizeof *table);
     dcsr_i_cuda_root *root = table ? dcsr_i_part_create(matrix, sizeof *root) : NULL;
@@ -260,7 +261,7 @@ static void make_pages(dcsr_i_cuda_build *build)
 
 static dcsr_status make_table(dcsr_i_cuda_build *build, uint64_t rows, uint64_t cols, uint64_t version)
 {
-    build->table = dcsr_i_cuda_table_create(build->matrix, build->stream, rows, cols, version);
+    build->table = create_table(build->matrix, build->stream, rows, cols, version);
     if (!build->table) return dcsr_i_no_memory();
     if (!build->base) return DCSR_OK;
     build->table->stored = build->base->stored;
