@@ -107,6 +107,8 @@ dcsr_status dcsr_i_split_open(dcsr_i_split *split, const dcsr_multi_matrix *matr
 dcsr_status dcsr_i_split_add(dcsr_i_split *split, const dcsr_multi_matrix *matrix, const dcsr_i_entries *e);
 /* Splits all anew, at the borders of today. */
 dcsr_status dcsr_i_split_again(dcsr_i_split *split, dcsr_multi_matrix *matrix);
+/* What is staged of it on GPUs. */
+void dcsr_i_split_drop_chunks(dcsr_i_split *split);
 /* Frees what no part has taken. */
 void dcsr_i_split_free(dcsr_i_split *split);
 

@@ -208,12 +208,18 @@ dcsr_status dcsr_i_split_open(dcsr_i_split *split, const dcsr_multi_matrix *matr
 /* NULL in builds without CUDA, which have no chunks. */
 static void (*const drop_chunk)(dcsr_i_operation *) = DCSR_I_IN_CUDA(dcsr_i_cuda_split_drop);
 
-void dcsr_i_split_free(dcsr_i_split *split)
+void dcsr_i_split_drop_chunks(dcsr_i_split *split)
 {
     for (dcsr_i_operation *chunk = split->chunks, *next; chunk; chunk = next) {
         next = chunk->next;
         drop_chunk(chunk);
     }
+    split->chunks = split->last_chunk = NULL;
+}
+
+void dcsr_i_split_free(dcsr_i_split *split)
+{
+    dcsr_i_split_drop_chunks(split);
     for (uint64_t k = 0; split->borders && k < split->borders->parts; k++)
         dcsr_i_operation_discard(split->operation[k]);
     dcsr_i_borders_release(split->borders);

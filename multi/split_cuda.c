@@ -282,15 +282,6 @@ static dcsr_status bring_all(splitting *s)
 
 /* ---- The whole ---- */
 
-static void drop_chunks(dcsr_i_split *split)
-{
-    for (dcsr_i_operation *chunk = split->chunks, *next; chunk; chunk = next) {
-        next = chunk->next;
-        dcsr_i_cuda_split_drop(chunk);
-    }
-    split->chunks = split->last_chunk = NULL;
-}
-
 /* What is said of a failure stays what is said. */
 static void close_splitting(splitting *s)
 {
@@ -302,7 +293,7 @@ static void close_splitting(splitting *s)
         dcsr_i_stream_return(g->context, g->stream);
     }
     dcsr_i_free(s->matrix->home, DCSR_I_SCRATCH, s->group, s->groups, sizeof *s->group);
-    drop_chunks(s->split);
+    dcsr_i_split_drop_chunks(s->split);
 }
 
 dcsr_status dcsr_i_cuda_split_chunks(dcsr_i_split *split, const dcsr_multi_matrix *matrix)

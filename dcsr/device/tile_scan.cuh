@@ -12,19 +12,19 @@
 #include "dcsr/device/reduce.cuh"
 
 /* What the threads of the block before this one have; *total is what all have. All threads of the block must call. */
-DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_block_scan(uint64_t value, uint64_t *total)
+template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_block_scan(T value, T *total)
 {
-    SIMT_SHARED(uint64_t, of_warp, 32);
+    SIMT_SHARED(T, of_warp, 32);
     const unsigned lane = dcsr_i_cuda_lane(), warp = threadIdx.x / 32, warps = blockDim.x / 32;
-    uint64_t sum = value;
+    T sum = value;
     for (unsigned distance = 1; distance < 32; distance *= 2) {
-        uint64_t lower = __shfl_up_sync(DCSR_CUDA_ALL_LANES, sum, distance);
+        const T lower = __shfl_up_sync(DCSR_CUDA_ALL_LANES, sum, distance);
         if (lane >= distance) sum += lower;
     }
     if (lane == 31) of_warp[warp] = sum;
     __syncthreads();
-    const uint64_t other = lane < warps ? of_warp[lane] : 0;
-    const uint64_t earlier = dcsr_i_cuda_warp_sum(lane < warp ? other : 0);
+    const T other = lane < warps ? of_warp[lane] : 0;
+    const T earlier = dcsr_i_cuda_warp_sum(lane < warp ? other : T(0));
     *total = dcsr_i_cuda_warp_sum(other);
     __syncthreads(); /* of_warp may be written again */
     return earlier + sum - value;

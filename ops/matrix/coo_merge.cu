@@ -10,7 +10,7 @@
  *
  * Bytes an entry of either list: 8 of its key each time, its value once; 8 + value size an entry that is
  * kept. */
-#include "dcsr/device/reduce.cuh"
+#include "dcsr/device/tile_scan.cuh"
 #include "dcsr/device/value_word.cuh"
 #include "ops/matrix/coo_kernels_cuda.h"
 #include "ops/algebra/operators.cuh"
@@ -146,25 +146,6 @@ void dcsr_i_cuda_merge_count(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_merge
 
 /* ---- Writing ---- */
 
-/* The sum of what the threads before this one have; *all of what the block has. */
-DCSR_CUDA_INLINE uint32_t sum_before(uint32_t value, uint32_t *all)
-{
-    SIMT_SHARED(uint32_t, of_warp, 32);
-    const unsigned lane = dcsr_i_cuda_lane(), warp = threadIdx.x / 32, warps = blockDim.x / 32;
-    uint32_t sum = value;
-    for (unsigned distance = 1; distance < 32; distance *= 2) {
-        uint32_t lower = __shfl_up_sync(DCSR_CUDA_ALL_LANES, sum, distance);
-        if (lane >= distance) sum += lower;
-    }
-    if (lane == 31) of_warp[warp] = sum;
-    __syncthreads();
-    const uint32_t other = lane < warps ? of_warp[lane] : 0;
-    const uint32_t earlier = dcsr_i_cuda_warp_sum(lane < warp ? other : 0);
-    *all = dcsr_i_cuda_warp_sum(other);
-    __syncthreads(); /* of_warp may be written again */
-    return earlier + sum - value;
-}
-
 /* T: of the operator's operands. */
 template <class T>
 DCSR_CUDA_INLINE void write_value(const dcsr_i_cuda_merge &m, uint32_t size, const places &begin,
@@ -188,7 +169,7 @@ static __global__ void write_kept(dcsr_i_cuda_merge m, uint32_t size, uint64_t p
     SIMT_SHARED(kept, result, PART + 1);
     for (uint64_t p = dcsr_i_cuda_first_block(); p < parts; p += dcsr_i_cuda_block_step()) {
         const dcsr_i_cuda_merge_part part = bring_part(m, p, keys);
-        uint32_t all, at = sum_before(count_of(m, part), &all);
+        uint32_t all, at = dcsr_i_cuda_block_scan(count_of(m, part), &all);
         go_through(m, part.xk, part.yk, part.from, part.to, [&](kept where) { result[at++] = where; });
         __syncthreads();
         for (uint32_t k = threadIdx.x; k < all; k += THREADS) {
