@@ -1,6 +1,7 @@
 /* amg_options.c: the options of multigrid, in one table. */
 #include "amg/hierarchy.h"
 #include <errno.h>
+#include <locale.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -75,6 +76,16 @@ static int64_t place_of(const char *word, const char *alternatives)
     }
 }
 
+double dcsr_i_amg_number(const char *text, const char **end)
+{
+    locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    char *behind;
+    const double number = plain ? strtod_l(text, &behind, plain) : strtod(text, &behind);
+    if (plain) freelocale(plain);
+    *end = behind;
+    return number;
+}
+
 static bool read_value(dcsr_i_amg_options *options, const entry *e, const char *value)
 {
     void *field = (char *)options + e->offset;
@@ -83,8 +94,8 @@ static bool read_value(dcsr_i_amg_options *options, const entry *e, const char *
         if (place >= 0) *(int64_t *)field = place;
         return place >= 0;
     }
-    char *end;
-    double number = strtod(value, &end);
+    const char *end;
+    const double number = dcsr_i_amg_number(value, &end);
     if (end == value || *end || !(number >= e->least && number <= e->most)) return false;
     if (e->kind == REAL) {
         *(double *)field = number;

@@ -62,6 +62,8 @@ typedef struct dcsr_i_amg_options {
         iterations, seed, rebuild;
 } dcsr_i_amg_options;
 void dcsr_i_amg_options_default(dcsr_i_amg_options *options);
+/* A number as C writes it, whatever the process's locale; *end as of strtod(). */
+double dcsr_i_amg_number(const char *text, const char **end);
 
 /* An array of the context's memory; all zero: none. */
 typedef struct dcsr_i_amg_array {

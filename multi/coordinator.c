@@ -210,9 +210,11 @@ void dcsr_i_multi_change_free(dcsr_multi_matrix *matrix, dcsr_i_multi_change *ch
     dcsr_i_free(matrix->home, DCSR_I_MATRIX, change, 1, sizeof *change);
 }
 
-static uint64_t bytes_of(const dcsr_i_multi_change *change)
+/* What it takes while it waits: entries, and a share for each part. */
+static uint64_t bytes_of(const dcsr_multi_matrix *matrix, const dcsr_i_multi_change *change)
 {
-    return change->batch.n * change->batch.entry_bytes;
+    return sizeof *change + matrix->parts * sizeof(dcsr_i_operation) +
+           change->batch.n * change->batch.entry_bytes;
 }
 
 /* Tells what has become of a change, and of those that were applied with it, and frees them. With the lock. */
@@ -229,7 +231,7 @@ static void tell(dcsr_multi_matrix *matrix, dcsr_i_multi_change *change, dcsr_st
             matrix->unwatched = status;
             dcsr_i_error_format(matrix->unwatched_message, sizeof matrix->unwatched_message, "%s", message);
         }
-        matrix->pending_bytes -= bytes_of(change);
+        matrix->pending_bytes -= bytes_of(matrix, change);
         matrix->applied++;
         dcsr_i_operation_finish(change->operation, status, message);
         dcsr_i_multi_change_free(matrix, change);
@@ -435,7 +437,7 @@ dcsr_status dcsr_i_multi_enqueue(dcsr_multi_matrix *matrix, dcsr_i_multi_change 
         matrix->first = change;
     matrix->last = change;
     matrix->queued++;
-    matrix->pending_bytes += bytes_of(change);
+    matrix->pending_bytes += bytes_of(matrix, change);
     pthread_cond_signal(&matrix->filled);
     return DCSR_OK;
 }

@@ -209,7 +209,7 @@ static dcsr_status wait_for_room(dcsr_multi_matrix *matrix, const char *call)
 {
     if (is_full(matrix) && matrix->refuse_when_full)
         return dcsr_i_fail(DCSR_ERROR_BUSY,
-                           "%s: %llu bytes of batches are waiting, the limit of this matrix; try again later",
+                           "%s: %llu bytes of changes are waiting, the limit of this matrix; try again later",
                            call, (unsigned long long)matrix->pending_bytes);
     while (is_full(matrix)) pthread_cond_wait(&matrix->changed, &matrix->lock);
     if (matrix->broken != DCSR_OK) return dcsr_i_fail(matrix->broken, "%s: %s", call, matrix->broken_message);

@@ -3,6 +3,7 @@
 #include "persist/pages.h"
 #include "persist/store_data.h"
 #include "dcsr/base/alloc.h"
+#include "dcsr/base/mapping.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Addresses that are set aside for the map: no memory, and no room on the disk. Where so many are not to be
- * had, as under a limit of address space, half of that, and so on. */
+/* Addresses that are set aside for the map, or a share of what there is: no memory, and no room on the disk. Where so
+ * many are not to be had, half of that, and so on. */
 static const uint64_t most_addresses = (uint64_t)1 << 40, least_addresses = (uint64_t)1 << 26;
 static const uint64_t default_chunk = (uint64_t)1 << 20;
 enum { MOST_LEVEL = 19 };
@@ -297,6 +298,25 @@ dcsr_status dcsr_i_store_open_env(dcsr_store *store, const char *folder, uint64_
     return fail_to_open(store, code);
 }
 
+/* Without max_bytes a share, and for a file that is there as much again as it has. */
+static uint64_t addresses_for(const dcsr_store *store)
+{
+    char path[DCSR_I_LONGEST_PATH];
+    struct stat data;
+    if (store->max_bytes) return store->max_bytes;
+    const uint64_t share = dcsr_i_mapping_share(most_addresses);
+    const bool there = dcsr_i_store_path(path, store, "data.mdb") && !stat(path, &data);
+    return there && 2 * (uint64_t)data.st_size > share ? 2 * (uint64_t)data.st_size : share;
+}
+
+static void count_addresses(dcsr_store *store)
+{
+    MDB_envinfo info;
+    if (mdb_env_info(store->env, &info)) return;
+    store->addresses = info.me_mapsize;
+    dcsr_i_mapping_count((int64_t)store->addresses);
+}
+
 /* ---- The databases ---- */
 
 static dcsr_status find_databases(dcsr_store *store, MDB_txn *txn)
@@ -369,7 +389,8 @@ static dcsr_status open_store(dcsr_store *store, const dcsr_store_options *optio
     if (make) DCSR_TRY(dcsr_i_store_make(store));
     DCSR_TRY(dcsr_i_pages_check_file(store->path));
     store->unlisted = store->read_only && !dcsr_i_readers_can_be_listed(store);
-    DCSR_TRY(dcsr_i_store_open_env(store, store->path, store->max_bytes ? store->max_bytes : most_addresses));
+    DCSR_TRY(dcsr_i_store_open_env(store, store->path, addresses_for(store)));
+    count_addresses(store);
     if (!store->read_only) DCSR_TRY(dcsr_i_readers_wait(store, options->refuse_locked));
     DCSR_TRY(open_databases(store));
     if (store->read_only) return DCSR_OK;
@@ -441,6 +462,7 @@ void dcsr_store_close(dcsr_store *store)
     if (ours) dcsr_i_writeback_close(store);
     dcsr_i_readers_free(store, ours);
     if (ours && store->env) mdb_env_close(store->env);
+    dcsr_i_mapping_count(-(int64_t)store->addresses);
     if (store->alone >= 0) close(store->alone);
     if (ours && store->folder >= 0) flock(store->folder, LOCK_UN);
     if (store->folder >= 0) close(store->folder);

@@ -63,6 +63,7 @@ struct dcsr_i_durable; /* durable.h */
 struct dcsr_store {
     char *path;
     MDB_env *env;
+    uint64_t addresses; /* of its map */
     MDB_dbi database[DCSR_I_DATABASES];
     int writer; /* descriptor that holds the lock of the writing process; -1 */
     int folder; /* that of the folder, locked, shared or alone; -1 */

@@ -59,8 +59,8 @@ dcsr_status dcsr_multi_amg_set(dcsr_multi_amg *amg, const char *name, const char
                                         : "value");
     const bool rows = !strcmp(name, "one_device");
     if (rows || !strcmp(name, "outside")) {
-        char *end;
-        const double number = strtod(value, &end);
+        const char *end;
+        const double number = dcsr_i_amg_number(value, &end);
         const bool fits = rows ? number >= 1 && number <= 1e9 && number == (double)(uint64_t)number
                                : number >= 0 && number <= 1;
         if (end == value || *end || !fits)

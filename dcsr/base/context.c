@@ -130,6 +130,7 @@ dcsr_status dcsr_context_create(dcsr_context **context, const dcsr_context_optio
         return status;
     }
     uint64_t memory = created->cuda ? dcsr_i_device_gpu->memory(created) : dcsr_machine_memory();
+    created->reserves_as_asked = options->reserve_bytes != 0;
     created->reserve_bytes = options->reserve_bytes ? options->reserve_bytes : 2 * memory;
     pthread_mutex_init(&created->lock, NULL);
     pthread_cond_init(&created->done, NULL);

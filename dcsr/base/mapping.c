@@ -5,6 +5,7 @@
 #include "dcsr/base/runtime.h"
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 /* Pages are made accessible in steps of a huge page, and all but the first one of a mapping may be huge:
  * small matrices then stay small, large ones get the shorter page walks (measured: 1.3x on SpMV). */
@@ -42,7 +43,9 @@ static dcsr_status make_accessible(dcsr_i_mapping *mapping, uint64_t begin, uint
     uint64_t end = dcsr_i_round_up(begin + bytes, HUGE_PAGE), more = end - mapping->accessible;
     if (end <= mapping->accessible) return DCSR_OK;
     if (mprotect(mapping->start + mapping->accessible, more, PROT_READ | PROT_WRITE) != 0)
-        return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "the system refused %llu bytes of memory",
+        return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY,
+                           "the system refused %llu bytes of memory, or one more mapping "
+                           "(sysctl vm.max_map_count)",
                            (unsigned long long)more);
     mapping->accessible = end;
     return DCSR_OK;
@@ -158,16 +161,29 @@ static dcsr_status make_room_for_marks(dcsr_i_mapping *mapping, uint64_t units)
 /* -- What mapping.h says
  * ----------------------------------------------------------------------------------------- */
 
-/* What the mappings of this process have reserved, on all devices: GPUs share the addresses of the process. */
+/* What this process has reserved, for all devices: GPUs share its addresses. */
 static _Atomic size_t reserved;
+
+void dcsr_i_mapping_count(int64_t bytes)
+{
+    atomic_fetch_add_explicit(&reserved, (size_t)bytes, memory_order_relaxed);
+}
 
 size_t dcsr_i_mapping_share(size_t wanted)
 {
     /* Half of what a process has on x86-64; the other half is the program's, and for what is the least. */
-    const size_t all = (size_t)1 << 46, least = (size_t)1 << 28;
+    size_t all = (size_t)1 << 46, least = (size_t)1 << 28, shares = 32;
+    struct rlimit limit;
+    if (!getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur < all)
+        all = limit.rlim_cur, least = (size_t)1 << 25, shares = 8;
     const size_t taken = atomic_load_explicit(&reserved, memory_order_relaxed),
-                 share = taken < all ? (all - taken) / 32 : 0, most = share > least ? share : least;
+                 share = taken < all ? (all - taken) / shares : 0, most = share > least ? share : least;
     return wanted < most ? wanted : most;
+}
+
+size_t dcsr_i_mapping_share_of(const dcsr_context *context)
+{
+    return context->reserves_as_asked ? context->reserve_bytes : dcsr_i_mapping_share(context->reserve_bytes);
 }
 
 static dcsr_status reserve(dcsr_i_mapping *mapping, dcsr_context *context, const dcsr_i_mapping_kind *kind,
@@ -176,7 +192,7 @@ static dcsr_status reserve(dcsr_i_mapping *mapping, dcsr_context *context, const
     *mapping =
         (dcsr_i_mapping){.context = context, .kind = kind, .length = length, .unit = unit, .small = SIZE_MAX};
     dcsr_status status = kind->reserve(mapping);
-    if (status == DCSR_OK) atomic_fetch_add_explicit(&reserved, mapping->reserved, memory_order_relaxed);
+    if (status == DCSR_OK) dcsr_i_mapping_count((int64_t)mapping->reserved);
     return status;
 }
 
@@ -193,12 +209,32 @@ dcsr_status dcsr_i_mapping_reserve_on_host(dcsr_i_mapping *mapping, dcsr_context
     return reserve(mapping, context, &on_cpu, length, unit);
 }
 
+dcsr_status dcsr_i_mapping_reserve_some(dcsr_i_mapping *mapping, dcsr_context *context, size_t length,
+                                        size_t least, size_t unit)
+{
+    dcsr_status status;
+    while ((status = dcsr_i_mapping_reserve(mapping, context, length, unit)) != DCSR_OK &&
+           length / 2 >= least)
+        length /= 2;
+    return status;
+}
+
+dcsr_status dcsr_i_mapping_reserve_some_on_host(dcsr_i_mapping *mapping, dcsr_context *context, size_t length,
+                                                size_t least, size_t unit)
+{
+    dcsr_status status;
+    while ((status = dcsr_i_mapping_reserve_on_host(mapping, context, length, unit)) != DCSR_OK &&
+           length / 2 >= least)
+        length /= 2;
+    return status;
+}
+
 void dcsr_i_mapping_release(dcsr_i_mapping *mapping)
 {
     if (!mapping->base) return;
     dcsr_i_mapping_discard(mapping, 0, mapping->length);
     mapping->kind->unreserve(mapping);
-    atomic_fetch_sub_explicit(&reserved, mapping->reserved, memory_order_relaxed);
+    dcsr_i_mapping_count(-(int64_t)mapping->reserved);
     dcsr_i_free(mapping->context, DCSR_I_MATRIX, mapping->marks, mapping->mark_words, sizeof *mapping->marks);
     *mapping = (dcsr_i_mapping){0};
 }

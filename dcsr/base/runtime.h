@@ -49,6 +49,7 @@ struct dcsr_context {
     uint64_t memory_limit;  /* UINT64_MAX: none */
     uint64_t set_aside;     /* of that, for calls that ask or make room */
     uint64_t reserve_bytes; /* address space per matrix */
+    bool reserves_as_asked; /* it was asked for; else it is the most */
 
     pthread_mutex_t lock; /* for the members, and the idle streams */
     pthread_cond_t done;  /* `closing` has changed */

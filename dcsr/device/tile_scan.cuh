@@ -11,8 +11,9 @@
 
 #include "dcsr/device/reduce.cuh"
 
-/* What the threads of the block before this one have; *total is what all have. All threads of the block must call. */
-template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_block_scan(T value, T *total)
+/* What the threads of the block before this one have; *total, whose type decides, is what all have. All threads of the
+ * block must call. */
+template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_block_scan(decltype(T()) value, T *total)
 {
     SIMT_SHARED(T, of_warp, 32);
     const unsigned lane = dcsr_i_cuda_lane(), warp = threadIdx.x / 32, warps = blockDim.x / 32;

@@ -280,13 +280,15 @@ static uint64_t make_seed(const dcsr_names *names)
     return getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed ? seed : (uintptr_t)names;
 }
 
-/* Address space for as much as there can be, and memory for the first offset and slots. */
+/* Address space for as much as there can be, or some, and memory for the first offset and slots. */
 static dcsr_status furnish(dcsr_names *names)
 {
-    size_t most = names->context->reserve_bytes, offsets = (DCSR_NAMES_MOST + 1) * sizeof *names->offset;
-    DCSR_TRY(dcsr_i_mapping_reserve_on_host(&names->byte_memory, names->context, most, UNIT));
-    DCSR_TRY(dcsr_i_mapping_reserve_on_host(&names->offset_memory, names->context,
-                                            offsets < most ? offsets : most, UNIT));
+    enum { FEW = 1 << 24 }; /* bytes */
+    const size_t most = dcsr_i_mapping_share_of(names->context),
+                 offsets = (DCSR_NAMES_MOST + 1) * sizeof *names->offset;
+    DCSR_TRY(dcsr_i_mapping_reserve_some_on_host(&names->byte_memory, names->context, most, FEW, UNIT));
+    DCSR_TRY(dcsr_i_mapping_reserve_some_on_host(&names->offset_memory, names->context,
+                                                 offsets < most / 2 ? offsets : most / 2, FEW, UNIT));
     names->bytes = names->byte_memory.start;
     names->offset = (uint64_t *)names->offset_memory.start;
     DCSR_TRY(make_room(&names->offset_memory, &names->offset_room, sizeof *names->offset));

@@ -79,7 +79,7 @@ static dcsr_status reserve_some(dcsr_i_arena *arena)
 {
     dcsr_i_space *space = arena->space;
     enum { FEW = 1 << 24 }; /* entries */
-    const uint64_t share = blocks_in(arena, dcsr_i_mapping_share(arena->context->reserve_bytes));
+    const uint64_t share = blocks_in(arena, dcsr_i_mapping_share_of(arena->context));
     if (space->limit > share) space->limit = share;
     space->reserved = dcsr_i_calloc(arena->context, DCSR_I_MATRIX, 1, sizeof *space->reserved);
     if (!space->reserved) return DCSR_ERROR_OUT_OF_MEMORY;

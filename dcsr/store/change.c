@@ -26,15 +26,15 @@ static bool is_full(const dcsr_matrix *matrix)
 }
 
 /* Waits until the queue has room. Called and returns with the queue's lock. */
-static dcsr_status wait_for_room(dcsr_matrix *matrix, const dcsr_i_entries *e)
+static dcsr_status wait_for_room(dcsr_matrix *matrix, const char *call)
 {
     if (!is_full(matrix)) return DCSR_OK;
     if (matrix->queue.refuse_when_full)
         return dcsr_i_fail(DCSR_ERROR_BUSY,
-                           "%s: %llu bytes of batches are waiting, the limit of this matrix; try again later",
-                           e->call, (unsigned long long)matrix->queue.pending_bytes);
+                           "%s: %llu bytes of changes are waiting, the limit of this matrix; try again later",
+                           call, (unsigned long long)matrix->queue.pending_bytes);
     dcsr_i_turn_wait wait;
-    DCSR_TRY(dcsr_i_turn_wait_begin(&wait, e->call, matrix->serial));
+    DCSR_TRY(dcsr_i_turn_wait_begin(&wait, call, matrix->serial));
     while (is_full(matrix)) pthread_cond_wait(&matrix->queue.changed, &matrix->queue.lock);
     dcsr_i_turn_wait_end(&wait);
     return DCSR_OK;
@@ -122,7 +122,9 @@ static dcsr_status join(dcsr_matrix *matrix, dcsr_i_operation *last, const dcsr_
     if (ticket) *ticket = created;
     /* A ticket reports a failure; a caller that asked for none learns of it from dcsr_matrix_wait(). */
     last->outcome.watched = last->outcome.watched && ticket;
-    matrix->queue.pending_bytes += e->n * (uint64_t)last->batch.entry_bytes;
+    const uint64_t bytes = dcsr_i_operation_bytes(last);
+    matrix->queue.pending_bytes += bytes - last->counted;
+    last->counted = bytes;
     return DCSR_OK;
 }
 
@@ -208,7 +210,7 @@ static dcsr_status queue_or_apply(dcsr_matrix *matrix, const dcsr_i_entries *e, 
 {
     dcsr_i_operation *here = NULL;
     pthread_mutex_lock(&matrix->queue.lock);
-    dcsr_status status = wait_for_room(matrix, e);
+    dcsr_status status = wait_for_room(matrix, e->call);
     if (status == DCSR_OK) status = queue(matrix, e, ticket, &here);
     pthread_mutex_unlock(&matrix->queue.lock);
     if (here) dcsr_i_queue_apply_here(matrix, here);
@@ -352,7 +354,8 @@ dcsr_status dcsr_matrix_remove_device(dcsr_matrix *matrix, uint64_t n, const uin
 }
 
 /* The other changes need no packing. */
-static dcsr_status queue_change(dcsr_matrix *matrix, const dcsr_i_operation *change, dcsr_ticket **ticket)
+static dcsr_status queue_change(dcsr_matrix *matrix, const char *call, const dcsr_i_operation *change,
+                                dcsr_ticket **ticket)
 {
     if (ticket) *ticket = NULL;
     DCSR_TRY(dcsr_i_matrix_check(matrix));
@@ -365,13 +368,14 @@ static dcsr_status queue_change(dcsr_matrix *matrix, const dcsr_i_operation *cha
         operation->resize = change->resize;
         operation->defragment = change->defragment;
         pthread_mutex_lock(&matrix->queue.lock);
+        status = wait_for_room(matrix, call);
         if (change->resize.grows)
             dcsr_i_grown(
                 matrix,
                 &(dcsr_i_entries){.rows_needed = change->resize.rows, .cols_needed = change->resize.cols},
                 &operation->resize.rows, &operation->resize.cols);
         const uint64_t rows = operation->resize.rows, cols = operation->resize.cols;
-        status = submit(matrix, operation, ticket, &here);
+        if (status == DCSR_OK) status = submit(matrix, operation, ticket, &here);
         if (status == DCSR_OK && change->kind == DCSR_I_RESIZE) {
             matrix->queue.rows = rows;
             matrix->queue.cols = cols;
@@ -390,8 +394,8 @@ static dcsr_status queue_resize(dcsr_matrix *matrix, const char *call, uint64_t 
     if (ticket) *ticket = NULL;
     DCSR_TRY(dcsr_i_check_dimensions(call, rows, cols));
     if (matrix && matrix->transpose.maintained) DCSR_TRY(dcsr_i_check_twin_rows(call, rows));
-    return queue_change(matrix, &(dcsr_i_operation){.kind = DCSR_I_RESIZE, .resize = {rows, cols, grows}},
-                        ticket);
+    return queue_change(matrix, call,
+                        &(dcsr_i_operation){.kind = DCSR_I_RESIZE, .resize = {rows, cols, grows}}, ticket);
 }
 
 dcsr_status dcsr_matrix_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, dcsr_ticket **ticket)
@@ -411,8 +415,8 @@ dcsr_status dcsr_matrix_defragment(dcsr_matrix *matrix, dcsr_defragment_scope sc
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "dcsr_matrix_defragment: scope is %d; use DCSR_DEFRAGMENT_WHOLE or _SELECTED",
                            (int)scope);
-    return queue_change(matrix, &(dcsr_i_operation){.kind = DCSR_I_DEFRAGMENT, .defragment = {scope}},
-                        ticket);
+    return queue_change(matrix, "dcsr_matrix_defragment",
+                        &(dcsr_i_operation){.kind = DCSR_I_DEFRAGMENT, .defragment = {scope}}, ticket);
 }
 
 dcsr_status dcsr_matrix_wait(dcsr_matrix *matrix)

@@ -8,6 +8,10 @@
  * the lock is held. */
 enum { LOOKED_THROUGH = 64, REMOVED_FROM = 1024, MOVED = 4096, MOST_LOOKED_THROUGH = 1 << 16 };
 
+/* Segments that rows give up are of use to others only once their whole block is free: after so many places taken the
+ * worker looks whether rows should be moved together. */
+enum { LOOKED_AT = 1 << 15 };
+
 /* The row of an entry. */
 typedef struct place {
     dcsr_matrix *matrix;
@@ -19,6 +23,7 @@ typedef struct place {
     int count;
     uint64_t length;
     bool stays; /* there was nothing to change, and no version is made */
+    bool looks; /* the worker is to see whether rows should be moved */
 } place;
 
 /* The entries of a column: how many, whether any is a tombstone, and where the first is and the last one. */
@@ -83,6 +88,8 @@ static bool take_segment(place *at, int k, uint64_t entries)
     uint64_t capacity = dcsr_i_capacity_for(entries, at->matrix->slack, at->length + 1), begin;
     if (dcsr_i_arena_take(&at->matrix->arena, capacity, at->table->version + 1, &begin) != DCSR_OK)
         return false;
+    const uint64_t taken = atomic_fetch_add(&at->matrix->due.taken, capacity);
+    at->looks |= (taken + capacity) / LOOKED_AT != taken / LOOKED_AT;
     at->page->segment[k]->of[at->r] = dcsr_i_segment_of(begin, capacity);
     return true;
 }
@@ -252,7 +259,7 @@ static bool open(place *at, dcsr_matrix *matrix, uint64_t row, uint64_t col)
     at->bit = (uint64_t)1 << r;
     at->length = page->length[r];
     at->count = dcsr_i_row_pieces(page, r, at->pieces);
-    at->stays = false;
+    at->stays = at->looks = false;
     return at->length < MOST_LOOKED_THROUGH && !is_shared(at);
 }
 
@@ -336,6 +343,7 @@ static inline bool apply(dcsr_matrix *matrix, uint64_t row, uint64_t col, bool r
     dcsr_i_csr *cached[DCSR_I_CACHED];
     bool caches = false;
     place at;
+    at.looks = false;
     pthread_mutex_lock(&versions->lock);
     bool done = dcsr_i_queue_is_idle(&matrix->queue) && open(&at, matrix, row, col) && does(&at, user);
     if (done) {
@@ -350,6 +358,7 @@ static inline bool apply(dcsr_matrix *matrix, uint64_t row, uint64_t col, bool r
     }
     pthread_mutex_unlock(&versions->lock);
     if (caches) forget(cached);
+    if (at.looks && matrix->defragmentation != DCSR_DEFRAGMENT_OFF) dcsr_i_queue_look_later(matrix);
     return done;
 }
 

@@ -101,6 +101,20 @@ static void forget_reads(dcsr_matrix *matrix)
     atomic_store(&matrix->due.reads_seen, 0);
 }
 
+/* Places in use beyond what is stored. */
+static uint64_t places_beyond(dcsr_matrix *matrix)
+{
+    const uint64_t held = dcsr_i_arena_held(&matrix->arena), stored = matrix->versions.current->stored;
+    return held > stored ? held - stored : 0;
+}
+
+/* All rows have been moved: what is in use beyond what is stored now is held by views or clones. */
+static void note_kept(dcsr_matrix *matrix)
+{
+    matrix->due.kept = places_beyond(matrix);
+    atomic_store(&matrix->due.taken, 0);
+}
+
 static dcsr_status defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope, bool asked_for)
 {
     if (scope == DCSR_DEFRAGMENT_WHOLE && !asked_for && !matrix->context->cuda) {
@@ -108,14 +122,12 @@ static dcsr_status defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope, 
         DCSR_TRY(rewrite_in_parts(
             matrix, &(dcsr_i_selection){.kind = DCSR_I_ALL_ROWS, .column_limit = DCSR_MAX_COLS}));
         forget_unresolved(matrix);
-        atomic_store(&matrix->due.taken, 0);
+        note_kept(matrix);
     } else if (scope == DCSR_DEFRAGMENT_WHOLE) {
         /* Lengths must be final before they can be summed. */
         DCSR_TRY(resolve(matrix, asked_for));
         DCSR_TRY(matrix->engine->tighten(matrix));
-        const uint64_t held = dcsr_i_arena_held(&matrix->arena), stored = matrix->versions.current->stored;
-        matrix->due.kept = held > stored ? held - stored : 0;
-        atomic_store(&matrix->due.taken, 0);
+        note_kept(matrix);
     } else {
         DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_OR_SPLIT_ROWS, asked_for));
     }
@@ -217,6 +229,8 @@ static uint64_t movable_places(dcsr_matrix *matrix)
     pthread_mutex_lock(&matrix->versions.lock);
     if (!matrix->versions.pin_count) matrix->due.kept = 0;
     pthread_mutex_unlock(&matrix->versions.lock);
+    const uint64_t beyond = places_beyond(matrix);
+    if (matrix->due.kept > beyond) matrix->due.kept = beyond; /* some of it was let go */
     return held > matrix->due.kept ? held - matrix->due.kept : 0;
 }
 

@@ -146,7 +146,7 @@ static void tell(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_status s
         matrix->queue.unwatched = status;
         keep_message(matrix, message);
     }
-    matrix->queue.pending_bytes -= dcsr_i_operation_bytes(operation);
+    matrix->queue.pending_bytes -= operation->counted;
     pthread_cond_broadcast(&matrix->queue.changed);
     dcsr_i_operation_finish(operation, status, message);
     dcsr_i_operation_release(operation);
@@ -248,14 +248,15 @@ static void apply_joined(dcsr_matrix *matrix, dcsr_i_operation *operation)
 }
 
 /* An operation, or what needs none, is to be applied. */
-static void add_to_counts(dcsr_i_queue *queue, const dcsr_i_operation *operation)
+static void add_to_counts(dcsr_i_queue *queue, dcsr_i_operation *operation)
 {
-    queue->pending_bytes += operation ? dcsr_i_operation_bytes(operation) : 0;
+    if (operation) operation->counted = dcsr_i_operation_bytes(operation);
+    queue->pending_bytes += operation ? operation->counted : 0;
     queue->resizes += operation && operation->kind == DCSR_I_RESIZE;
     queue->queued++;
 }
 
-bool dcsr_i_queue_begin_turn(dcsr_matrix *matrix, const dcsr_i_operation *operation)
+bool dcsr_i_queue_begin_turn(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
     if (!dcsr_i_queue_is_free(&matrix->queue)) return false;
     add_to_counts(&matrix->queue, operation);

@@ -108,6 +108,7 @@ typedef struct dcsr_i_operation {
         bool tagged;
         dcsr_tag tag;
     } journal;
+    uint64_t counted; /* of pending_bytes, that are its */
     dcsr_i_outcome outcome;
 } dcsr_i_operation;
 
@@ -126,9 +127,13 @@ static inline char *dcsr_i_values(const dcsr_i_packed *batch)
     return (char *)(batch->entries + batch->capacity);
 }
 
+/* What it takes while it waits. */
 static inline uint64_t dcsr_i_operation_bytes(const dcsr_i_operation *operation)
 {
-    return operation->batch.n * (uint64_t)operation->batch.entry_bytes;
+    const dcsr_i_packed *batch = &operation->batch;
+    const uint64_t entries =
+        batch->n > batch->capacity ? batch->n : batch->capacity; /* or they are on a device */
+    return sizeof *operation + entries * (uint64_t)batch->entry_bytes;
 }
 
 /* NULL leaves the tag as it is. */
@@ -212,7 +217,7 @@ void dcsr_i_operation_finish(dcsr_i_operation *operation, dcsr_status status, co
 dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operation);
 /* Takes the worker's turn for the calling thread where the queue is free, perhaps for an operation that has not been
  * queued; end_turn() gives it back. Both with the queue's lock. */
-bool dcsr_i_queue_begin_turn(dcsr_matrix *matrix, const dcsr_i_operation *operation);
+bool dcsr_i_queue_begin_turn(dcsr_matrix *matrix, dcsr_i_operation *operation);
 /* Waits until the worker has done what maintenance it is at, unless that is the calling thread or a change waits, too.
  * With the queue's lock. */
 void dcsr_i_queue_await_look(dcsr_matrix *matrix);

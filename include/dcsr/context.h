@@ -50,15 +50,15 @@ typedef enum dcsr_device {
 
 /* Zero-initialise, then set what should differ from the default. */
 typedef struct dcsr_context_options {
-    dcsr_device device;     /* default DCSR_DEVICE_AUTO */
-    int threads;            /* that an operation may use; for little work on a busy machine it uses fewer
+    dcsr_device device;    /* default DCSR_DEVICE_AUTO */
+    int threads;           /* that an operation may use; for little work on a busy machine it uses fewer
                                (docs/PERFORMANCE.md). 0: as many as OpenMP would (OMP_NUM_THREADS, cores) */
-    uint64_t memory_limit;  /* bytes that all objects together may take, on the host and on the device; 0: no
+    uint64_t memory_limit; /* bytes that all objects together may take, on the host and on the device; 0: no
                                limit but the machine's. A part is set aside: see above */
-    uint64_t reserve_bytes; /* address space reserved per matrix, which bounds its growth; 0: twice the memory
-                               of the machine or device. Reserving takes no memory. Where there are so many
-                               matrices that a 32nd of what they leave of 64 TiB is less, it is that, and
-                               256 MiB at least */
+    /* Address space reserved per matrix and dictionary, which bounds its growth. Reserving takes no memory. 0: twice
+       the memory of the machine or device; or if that is less, a 32nd of what others leave of 64 TiB, and 256 MiB at
+       least; under a limit (ulimit -v) an eighth of what they leave of that, and 32 MiB at least. */
+    uint64_t reserve_bytes;
     int device_number; /* cuda: which of the GPUs that CUDA sees, from 0 (CUDA_VISIBLE_DEVICES chooses among
                                those of the machine and orders them). cpu: 0. auto: a number other than 0 is a GPU's
                                where there are any */

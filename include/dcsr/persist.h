@@ -69,8 +69,8 @@ typedef struct dcsr_store_options {
     bool read_only;       /* nothing is written, and the store must exist */
     bool must_exist;      /* do not create the store if there is none */
     bool refuse_locked;   /* return DCSR_ERROR_BUSY instead of waiting for another process */
-    uint64_t max_bytes;   /* beyond which the file may not grow; as much address space is reserved; 0: as far
-                             as the disk allows */
+    uint64_t max_bytes;   /* beyond which the file may not grow; as much address space is reserved; 0: a TiB,
+                             or a share as of reserve_bytes (dcsr/context.h), or twice the file's size */
     uint64_t chunk_bytes; /* of a new store: the approximate size of chunks; 0: 1 MiB */
     int compression;      /* of a new store: zstd's level, 1 to 19; 0: data is not compressed */
 } dcsr_store_options;

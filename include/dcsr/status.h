@@ -2,7 +2,9 @@
  *
  * Every function of the library that can fail returns a dcsr_status: DCSR_OK (zero) or one of the negative
  * numbers below. The library never prints and never exits; dcsr_thread_error() keeps one sentence that says
- * what failed, where, and what to do about it. */
+ * what failed, where, and what to do about it. (OpenMP's runtime, which it uses, does both where the system refuses it
+ * a thread.) Threads that call it need 256 KiB of stack. After a fork() the child should not go on with it, but execute
+ * another program: OpenMP's threads, and CUDA, are the parent's. */
 #ifndef DCSR_STATUS_H
 #define DCSR_STATUS_H
 

@@ -19,6 +19,8 @@ enum {
     LEAST_ROWS = 256,        /* that are drawn */
     MOST_ROWS = 2048,
     AT_MOST = 4, /* times as many entries are read, where the rows drawn are longer than most */
+    LONGEST_ROW = AT_MOST * WHOLE_ENTRIES, /* of longer ones the first entries are looked at */
+    MOST_ENTRIES = 8 * LONGEST_ROW,        /* after so many no more rows are drawn, however few they are */
     FIRST_PANEL_SHIFT = 7,
     NEAR = 65535, /* what fits 16 bits */
     DISTINCT_SLOTS = 1024,
@@ -79,8 +81,11 @@ static void note_values(reading *r, const dcsr_i_row *row)
     }
 }
 
-static dcsr_status note_row(reading *r, const dcsr_i_row *row)
+static dcsr_status note_row(reading *r, const dcsr_i_row *whole)
 {
+    dcsr_i_row first = *whole;
+    const dcsr_i_row *row = &first;
+    if (first.n > LONGEST_ROW) first.n = LONGEST_ROW;
     r->rows++;
     if (!row->n) return DCSR_OK;
     DCSR_TRY(make_room(r, r->entries + row->n));
@@ -134,7 +139,7 @@ static dcsr_status read_drawn(reading *r, const dcsr_i_rows *rows, uint64_t draw
         dcsr_i_row entries = {0}; /* as has a row that would follow the last one in its page */
         if (row < rows->rows) status = dcsr_i_row_get(&reader, row, &entries);
         if (status == DCSR_OK) status = note_row(r, &entries);
-        if (r->rows >= LEAST_ROWS && r->entries >= AT_MOST * WHOLE_ENTRIES) break;
+        if (r->entries >= (r->rows >= LEAST_ROWS ? AT_MOST * WHOLE_ENTRIES : MOST_ENTRIES)) break;
     }
     dcsr_i_row_reader_free(&reader);
     dcsr_i_page_list_free(&pages, r->context);

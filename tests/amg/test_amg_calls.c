@@ -2,6 +2,7 @@
 #include "dcsr/base/alloc.h"
 #include "tests/amg/problems.h"
 #include <dcsr/convert.h>
+#include <locale.h>
 
 static const dcsr_status bad = DCSR_ERROR_INVALID_ARGUMENT;
 
@@ -63,6 +64,19 @@ Test(amg_calls, wrong_arguments)
     dcsr_amg_destroy(NULL);
     problem_end(&p);
     problem_end(&other);
+}
+
+/* Numbers are written as in C, wherever the program is used. */
+Test(amg_calls, options_do_not_depend_on_the_locale)
+{
+    static const char *const with_comma[] = {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8", "fr_FR"};
+    size_t k = 0;
+    while (k < sizeof with_comma / sizeof *with_comma && !setlocale(LC_NUMERIC, with_comma[k])) k++;
+    if (k == sizeof with_comma / sizeof *with_comma) cr_skip_test("no locale writes a comma here");
+    problem p = problem_generated(1, "poisson2d5:12");
+    TEST_OK(dcsr_amg_set(p.amg, "strength", "0.25"));
+    TEST_REFUSED(bad, "strength", dcsr_amg_set(p.amg, "strength", "0,25"));
+    problem_end(&p);
 }
 
 Test(amg_calls, near_nullspaces_that_do_not_fit)

@@ -180,6 +180,24 @@ Test(store_opening, max_bytes_beyond_all_addresses_is_told)
     store_remove_folder(folder);
 }
 
+/* Each would like a TiB of addresses, and there are 128. */
+Test(store_opening, any_number_of_stores_leave_addresses_to_others)
+{
+    if (TEST_THREAD_SANITIZER) cr_skip_test("ThreadSanitizer leaves two TiB of address space");
+    enum { STORES = 170 };
+    static dcsr_store *store[STORES];
+    char *folder = store_new_folder(), path[4200];
+    for (int s = 0; s < STORES; s++) {
+        snprintf(path, sizeof path, "%s/%d", folder, s);
+        TEST_OK(dcsr_store_open(&store[s], path, NULL));
+    }
+    void *much = malloc((size_t)1 << 30);
+    cr_assert(much);
+    free(much);
+    for (int s = 0; s < STORES; s++) dcsr_store_close(store[s]);
+    store_remove_folder(folder);
+}
+
 Test(store_opening, a_long_path_hides_no_reason)
 {
     enum { LONGEST = 3900 };

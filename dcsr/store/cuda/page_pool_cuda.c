@@ -14,13 +14,9 @@ dcsr_status dcsr_i_cuda_slots_init(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix
     /* All pages together take no more than half of what the arena may, which is the device's memory by default. As
      * there, less rather than none. */
     enum { FEW = 1 << 26 }; /* bytes */
-    size_t length = dcsr_i_mapping_share(context->reserve_bytes) / 2;
-    if (length < page_size) length = page_size;
-    dcsr_status status;
-    while ((status = dcsr_i_mapping_reserve(&slots->memory, context, length, page_size)) != DCSR_OK &&
-           length > FEW)
-        length /= 2;
-    return status;
+    const size_t length = dcsr_i_mapping_share_of(context) / 2;
+    return dcsr_i_mapping_reserve_some(&slots->memory, context, length > page_size ? length : page_size, FEW,
+                                       page_size);
 }
 
 void dcsr_i_cuda_slots_destroy(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix)

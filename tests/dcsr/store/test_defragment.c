@@ -384,6 +384,60 @@ Test(defragment, gives_back_the_old_places)
     test_close(context);
 }
 
+/* ---- Memory of changes one by one, on the cpu ---- */
+
+/* Entries that come and go where they are, while nobody holds a version: rows give up segments that lie anywhere. */
+Test(defragment, keeps_up_with_changes_in_place)
+{
+    enum { SIDE = 5000, LIVE = 50000, ROUNDS = 1000000, MOST_BYTES = 8 << 20 };
+    static uint64_t row[LIVE], col[LIVE];
+    if (test_on_emulator()) cr_skip_test("nothing of the device takes part");
+    dcsr_context *context;
+    TEST_OK(dcsr_context_create(&context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 1}));
+    dcsr_matrix *matrix = matrix_with(context, SIDE, 4, DCSR_DEFRAGMENT_AUTO);
+    test_random random = {.state = 12};
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        const uint64_t k = i % LIVE;
+        if (i >= LIVE) TEST_OK(dcsr_matrix_remove_one(matrix, row[k], col[k], NULL));
+        row[k] = test_random_below(&random, SIDE);
+        col[k] = test_random_below(&random, SIDE);
+        TEST_OK(dcsr_matrix_set(matrix, row[k], col[k], &(double){1}));
+    }
+    TEST_OK(dcsr_matrix_wait(matrix));
+    dcsr_matrix_info info = test_info(matrix);
+    cr_assert(info.stored > LIVE - LIVE / 50 && info.stored <= LIVE);
+    cr_assert(info.bytes < MOST_BYTES, "%lu bytes", (unsigned long)info.bytes);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+/* A view holds most of what the matrix had: moving rows again gives nothing of it back. */
+Test(defragment, does_not_begin_again_while_a_view_holds_the_places)
+{
+    enum { LONG = 500, CHANGES = 100 };
+    if (test_on_emulator()) cr_skip_test("nothing of the device takes part");
+    dcsr_context *context;
+    TEST_OK(dcsr_context_create(&context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 1}));
+    dcsr_matrix *matrix = matrix_with(context, 1000, 4, DCSR_DEFRAGMENT_AUTO);
+    fill(matrix, 0, 1000, 0, LONG);
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
+    uint64_t *rows = test_allocate(1000 * LONG, sizeof *rows),
+             *cols = test_allocate(1000 * LONG, sizeof *cols);
+    for (uint64_t i = 0; i < 1000 * LONG; i++) rows[i] = i / LONG, cols[i] = i % LONG;
+    TEST_OK(dcsr_matrix_remove(matrix, 990 * LONG, rows, cols, NULL));
+    TEST_OK(dcsr_matrix_wait(matrix));
+    for (uint64_t i = 0; i < CHANGES; i++) {
+        TEST_OK(dcsr_matrix_set(matrix, i, 7000, &(double){1}));
+        TEST_OK(dcsr_matrix_wait(matrix));
+    }
+    cr_assert_leq(test_info(matrix).defragmentations, 5);
+    check_filled(view, 0, 1000, LONG);
+    dcsr_view_destroy(view);
+    free(rows), free(cols);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
 /* Large enough for several threads, each of which needs memory of its own: when only some get it, none may
  * have begun, or places would be given back twice. */
 Test(defragment, that_runs_out_of_memory_in_one_thread_changes_nothing)

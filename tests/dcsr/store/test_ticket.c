@@ -1,6 +1,8 @@
 /* test_ticket.c: tickets, waiting and the queue: how a caller learns what became of a change. */
 #include "tests/support/support.h"
+#include <dcsr/apply.h>
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -290,6 +292,62 @@ Test(queue, waits_for_room_when_it_is_full)
     cr_assert(info.batches == 50 && info.inserted == 50 * 500 && info.pending_bytes == 0);
     dcsr_matrix_destroy(matrix);
     test_close(context);
+}
+
+static bool slow(void *z, const void *x, void *user)
+{
+    (void)user;
+    usleep(500000);
+    memcpy(z, x, sizeof(double));
+    return true;
+}
+
+static void *apply_slowly(void *user)
+{
+    dcsr_matrix *matrix = user;
+    dcsr_unary_op *op;
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(dcsr_unary_op_create(&op, "slow", DCSR_FP64, DCSR_FP64, slow, NULL));
+    TEST_OK(dcsr_matrix_apply(matrix, NULL, NULL, op, view, NULL));
+    dcsr_unary_op_destroy(op);
+    dcsr_view_destroy(view);
+    return NULL;
+}
+
+/* What waits counts as what it takes, though it be one entry each, or none: while an operation has the turn. */
+Test(queue, is_full_of_small_changes_too)
+{
+    for (int resizes = 0; resizes < 2; resizes++) {
+        dcsr_context *context;
+        TEST_OK(
+            dcsr_context_create(&context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 1}));
+        dcsr_matrix *matrix;
+        dcsr_context_info before, full;
+        pthread_t thread;
+        dcsr_status status = DCSR_OK;
+        uint64_t changes = 0, row = 1, col = 2;
+        double value = 1;
+        TEST_OK(dcsr_matrix_create(&matrix, context, DCSR_FP64, 100, 100,
+                                   &(dcsr_matrix_options){.queue_limit = 1 << 20, .refuse_when_full = true}));
+        TEST_OK(dcsr_matrix_insert(matrix, 1, &row, &col, &value, NULL));
+        TEST_OK(dcsr_matrix_wait(matrix));
+        pthread_create(&thread, NULL, apply_slowly, matrix);
+        usleep(100000);
+        TEST_OK(dcsr_context_get_info(context, &before));
+        for (; status == DCSR_OK && changes < 100000; changes++)
+            status = resizes       ? dcsr_matrix_resize(matrix, 100 + changes % 2, 100, NULL)
+                     : changes % 2 ? dcsr_matrix_remove(matrix, 1, &row, &col, NULL)
+                                   : dcsr_matrix_insert(matrix, 1, &row, &col, &value, NULL);
+        TEST_OK(dcsr_context_get_info(context, &full));
+        cr_assert(status == DCSR_ERROR_BUSY && test_says("changes are waiting"), "%s", dcsr_thread_error());
+        cr_assert_gt(changes, 100);
+        cr_assert_lt(full.scratch_bytes - before.scratch_bytes, 5 << 18);
+        pthread_join(thread, NULL);
+        TEST_OK(dcsr_matrix_wait(matrix));
+        cr_assert_eq(test_info(matrix).pending_bytes, 0);
+        dcsr_matrix_destroy(matrix);
+        test_close(context);
+    }
 }
 
 Test(queue, refuses_when_it_is_full_and_the_caller_asked_for_that)

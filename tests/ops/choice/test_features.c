@@ -282,6 +282,30 @@ Test(features, of_hardly_any_rows_in_use)
     test_close(context);
 }
 
+/* Of rows that are longer than all that is to be read a part is, and few of them. */
+Test(features, of_few_rows_that_are_very_long)
+{
+    enum { ROWS = 3, LONG = 600000, MOST_READ = 10 << 17 };
+    if (test_on_emulator()) cr_skip_test("GPUs bring whole rows");
+    dcsr_context *context = test_context(2);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_PATTERN, ROWS, 2 * LONG, DCSR_POLICY_ANY);
+    uint64_t *rows = test_allocate(ROWS * LONG, sizeof *rows),
+             *cols = test_allocate(ROWS * LONG, sizeof *cols);
+    for (uint64_t k = 0; k < ROWS * LONG; k++) rows[k] = k / LONG, cols[k] = 2 * (k % LONG);
+    TEST_OK(dcsr_matrix_insert(matrix, ROWS * LONG, rows, cols, NULL, NULL));
+    TEST_OK(dcsr_matrix_wait(matrix));
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_features f;
+    TEST_OK(dcsr_view_get_features(&f, view, NULL));
+    cr_assert(!f.exact && f.nnz == ROWS * LONG && f.min_row == LONG && f.max_row == LONG);
+    cr_assert(f.near == 1 && f.entries_read <= (test_on_device(context) ? ROWS << 17 : MOST_READ), "%g",
+              (double)f.entries_read);
+    free(rows), free(cols);
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
 /* ---- What cannot be done ---- */
 
 Test(features, of_nothing)
