@@ -20,7 +20,7 @@ enum {
     MOST_ROWS = 2048,
     AT_MOST = 4, /* times as many entries are read, where the rows drawn are longer than most */
     LONGEST_ROW = AT_MOST * WHOLE_ENTRIES, /* of longer ones the first entries are looked at */
-    MOST_ENTRIES = 8 * LONGEST_ROW,        /* after so many no more rows are drawn, however few they are */
+    MOST_ENTRIES = 8 * LONGEST_ROW,        /* of those that are drawn, however few they are */
     FIRST_PANEL_SHIFT = 7,
     NEAR = 65535, /* what fits 16 bits */
     DISTINCT_SLOTS = 1024,
@@ -146,6 +146,15 @@ static dcsr_status read_drawn(reading *r, const dcsr_i_rows *rows, uint64_t draw
     return status;
 }
 
+/* How many rows of so many entries are to be drawn: two at least. */
+static uint64_t draws_of(double entries)
+{
+    if (!(entries > 0)) return MOST_ROWS;
+    const double wanted = WHOLE_ENTRIES / entries, most = MOST_ENTRIES / entries;
+    if (wanted >= LEAST_ROWS) return wanted > MOST_ROWS ? MOST_ROWS : (uint64_t)wanted;
+    return most > LEAST_ROWS ? LEAST_ROWS : most > 2 ? (uint64_t)most : 2;
+}
+
 /* On a device: all rows, or rows drawn from all, are gathered there and then read here. Where hardly any are in use
  * it is these alone. */
 static dcsr_status read_there(reading *r, dcsr_view *view, uint64_t draws, uint64_t in_use,
@@ -241,11 +250,7 @@ static dcsr_status compute(dcsr_features *features, dcsr_i_measures *measured, d
     if (!r) return DCSR_ERROR_OUT_OF_MEMORY;
     r->context = context;
     r->value_size = dcsr_type_size(rows->type);
-    const double wanted = f.mean_row > 0 ? WHOLE_ENTRIES / f.mean_row : MOST_ROWS;
-    const uint64_t draws = f.exact               ? 0
-                           : wanted < LEAST_ROWS ? LEAST_ROWS
-                           : wanted > MOST_ROWS  ? MOST_ROWS
-                                                 : (uint64_t)wanted;
+    const uint64_t draws = f.exact ? 0 : draws_of(f.mean_row);
     double drawn_from = 0;
     dcsr_status status = rows->on_device ? read_there(r, view, draws, measures.rows_in_use, &drawn_from)
                          : draws         ? read_drawn(r, rows, draws, &drawn_from)
