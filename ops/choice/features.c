@@ -146,13 +146,19 @@ static dcsr_status read_drawn(reading *r, const dcsr_i_rows *rows, uint64_t draw
     return status;
 }
 
-/* How many rows of so many entries are to be drawn: two at least. */
+/* How many rows of so many entries are to be drawn. */
 static uint64_t draws_of(double entries)
 {
-    if (!(entries > 0)) return MOST_ROWS;
-    const double wanted = WHOLE_ENTRIES / entries, most = MOST_ENTRIES / entries;
-    if (wanted >= LEAST_ROWS) return wanted > MOST_ROWS ? MOST_ROWS : (uint64_t)wanted;
-    return most > LEAST_ROWS ? LEAST_ROWS : most > 2 ? (uint64_t)most : 2;
+    const double wanted = entries > 0 ? WHOLE_ENTRIES / entries : MOST_ROWS;
+    return wanted < LEAST_ROWS ? LEAST_ROWS : wanted > MOST_ROWS ? MOST_ROWS : (uint64_t)wanted;
+}
+
+/* The same where all are brought as a whole before any is looked at, and those in use have `used` entries: two or more. */
+static uint64_t draws_of_whole(double entries, double used)
+{
+    const uint64_t draws = draws_of(entries);
+    const double most = used > 0 ? MOST_ENTRIES / used : MOST_ROWS;
+    return most >= (double)draws ? draws : most > 2 ? (uint64_t)most : 2;
 }
 
 /* On a device: all rows, or rows drawn from all, are gathered there and then read here. Where hardly any are in use
@@ -250,7 +256,9 @@ static dcsr_status compute(dcsr_features *features, dcsr_i_measures *measured, d
     if (!r) return DCSR_ERROR_OUT_OF_MEMORY;
     r->context = context;
     r->value_size = dcsr_type_size(rows->type);
-    const uint64_t draws = f.exact ? 0 : draws_of(f.mean_row);
+    const uint64_t draws = f.exact           ? 0
+                           : rows->on_device ? draws_of_whole(f.mean_row, (double)measures.nnz / used)
+                                             : draws_of(f.mean_row);
     double drawn_from = 0;
     dcsr_status status = rows->on_device ? read_there(r, view, draws, measures.rows_in_use, &drawn_from)
                          : draws         ? read_drawn(r, rows, draws, &drawn_from)
