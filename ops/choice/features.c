@@ -153,7 +153,7 @@ static uint64_t draws_of(double entries)
     return wanted < LEAST_ROWS ? LEAST_ROWS : wanted > MOST_ROWS ? MOST_ROWS : (uint64_t)wanted;
 }
 
-/* The same where all are brought as a whole before any is looked at, and those in use have `used` entries: two or more. */
+/* The same where all are brought as a whole before any is looked at; those in use have `used` entries. Two or more. */
 static uint64_t draws_of_whole(double entries, double used)
 {
     const uint64_t draws = draws_of(entries);
