@@ -1,7 +1,7 @@
 #!/bin/bash
 # bench.sh: runs the benchmarks; `make bench` runs it.
 #
-# usage: tools/bench.sh [NAME...]     for the programs BUILD/bench/bench_NAME; default: all that are there
+# usage: tools/bench.sh [NAME...]     for the programs BUILD/bench/bench_NAME; default: those of one device
 #
 #   DCSR_DEVICE=cuda     on the GPU (default cpu; auto is cpu too)
 #   BENCH_QUICK=1        small inputs, to see that everything works; results go to build/bench/quick

@@ -3,7 +3,7 @@
 #
 # usage: tools/bundle.sh BUILD FOLDER     programs are taken from BUILD; FOLDER is made anew
 #
-#   FOLDER/dcsr       FOLDER/tests/       FOLDER/bench/      the programs, stripped; tests/test_SUITE for each suite
+#   FOLDER/dcsr       FOLDER/tests/       FOLDER/bench/      the programs, stripped; all suites in one, and tests/test_SUITE for each
 #   FOLDER/lib/       the shared libraries that they need, but for glibc's: those go with the machine's loader
 #   FOLDER/tools/     the scripts behind these three:
 #   FOLDER/run-tests  FOLDER/run-bench    FOLDER/run-sanitizer
@@ -67,17 +67,7 @@ for device in "${devices[@]}"; do
         small=("DCSR_TEST_SMALL=${DCSR_TEST_SMALL:-1}")
     fi
     echo "== the suites with --device $device"
-    # What uses up a GPU's memory runs alone; there the others would find none.
-    greedy=() others=()
-    for suite in "${suites[@]}"; do
-        if [[ $device:$suite == cuda:*/test_gpu ]]; then greedy+=("$suite"); else others+=("$suite"); fi
-    done
-    for group in greedy others; do
-        declare -n programs=$group
-        if [ ${#programs[@]} -gt 0 ]; then
-            env -u DCSR_TEST_SMALL DCSR_DEVICE="$device" "${small[@]}" tools/test.sh "${programs[@]}" || status=1
-        fi
-    done
+    env -u DCSR_TEST_SMALL DCSR_DEVICE="$device" "${small[@]}" tools/test.sh "${suites[@]}" || status=1
     mkdir -p "$device.logs"
     mv tests/*.log "$device.logs"
 done
