@@ -247,11 +247,13 @@ static void apply_joined(dcsr_matrix *matrix, dcsr_i_operation *operation)
     }
 }
 
-/* An operation, or what needs none, is to be applied. */
+/* An operation, or what needs none, is to be applied. What its caller waits for takes no room from others. */
 static void add_to_counts(dcsr_i_queue *queue, dcsr_i_operation *operation)
 {
-    if (operation) operation->counted = dcsr_i_operation_bytes(operation);
-    queue->pending_bytes += operation ? operation->counted : 0;
+    if (operation && operation->kind != DCSR_I_REPLACE) {
+        operation->counted = dcsr_i_operation_bytes(operation);
+        queue->pending_bytes += operation->counted;
+    }
     queue->resizes += operation && operation->kind == DCSR_I_RESIZE;
     queue->queued++;
 }
