@@ -214,7 +214,7 @@ DCSR_API dcsr_status dcsr_matrix_remove_device(dcsr_matrix *matrix, uint64_t n, 
                                                const uint64_t *cols, void *stream, dcsr_ticket **ticket);
 
 /* Queues a change of the dimensions, even while other changes are pending. Entries outside the new bounds are
- * dropped. Errors: TOO_LARGE, OUT_OF_MEMORY. Cost: growing, some kilobytes; dropping rows, the same and a
+ * dropped. Errors: TOO_LARGE, BUSY, OUT_OF_MEMORY. Cost: growing, some kilobytes; dropping rows, the same and a
  * pass over what is dropped; dropping columns reads every entry, and moves the rows that reach beyond the new
  * bound. */
 DCSR_API dcsr_status dcsr_matrix_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
@@ -235,7 +235,7 @@ typedef enum dcsr_defragment_scope {
 
 /* Queues a defragmentation: duplicates and tombstones are resolved, then rows are moved, without sorting.
  * Views created before keep reading the old entries, which are freed when the last of these views is
- * destroyed. Errors: OUT_OF_MEMORY (through the ticket; the matrix is as it was). Cost: O(nnz) for the whole
+ * destroyed. Errors: BUSY; OUT_OF_MEMORY (through the ticket; the matrix is as it was). Cost: O(nnz) for the whole
  * matrix, and memory for a copy of everything that is moved. */
 DCSR_API dcsr_status dcsr_matrix_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope,
                                             dcsr_ticket **ticket);
