@@ -3,7 +3,7 @@
 #
 # usage: tools/bundle.sh BUILD FOLDER     programs are taken from BUILD; FOLDER is made anew
 #
-#   FOLDER/dcsr       FOLDER/tests/       FOLDER/bench/      the programs, stripped; all suites in one, and tests/test_SUITE for each
+#   FOLDER/dcsr       FOLDER/tests/       FOLDER/bench/      the programs, stripped; tests/test_SUITE runs test_all
 #   FOLDER/lib/       the shared libraries that they need, but for glibc's: those go with the machine's loader
 #   FOLDER/tools/     the scripts behind these three:
 #   FOLDER/run-tests  FOLDER/run-bench    FOLDER/run-sanitizer
