@@ -50,9 +50,12 @@ typedef enum dcsr_device {
 
 /* Zero-initialise, then set what should differ from the default. */
 typedef struct dcsr_context_options {
-    dcsr_device device;    /* default DCSR_DEVICE_AUTO */
-    int threads;           /* that an operation may use; for little work on a busy machine it uses fewer
-                               (docs/PERFORMANCE.md). 0: as many as OpenMP would (OMP_NUM_THREADS, cores) */
+    dcsr_device device; /* default DCSR_DEVICE_AUTO */
+    /* That an operation may use; for little work on a busy machine it uses fewer (docs/PERFORMANCE.md). 0: as many as
+       OpenMP would (OMP_NUM_THREADS, cores). Each thread that makes calls, and the worker of each matrix that is given
+       large batches, has OpenMP start as many: of many such matrices on a large machine some should have a context with
+       fewer. */
+    int threads;
     uint64_t memory_limit; /* bytes that all objects together may take, on the host and on the device; 0: no
                                limit but the machine's. A part is set aside: see above */
     /* Address space reserved per matrix and dictionary, which bounds its growth. Reserving takes no memory. 0: twice
