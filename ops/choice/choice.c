@@ -66,6 +66,11 @@ dcsr_status dcsr_i_choose(dcsr_i_choice *choice, dcsr_context *context, const dc
 {
     const dcsr_i_model *model;
     *choice = (dcsr_i_choice){.product = 1, .pays_after = INFINITY};
+    if (!features->nnz) { /* whose rows alone may make a format large */
+        snprintf(choice->reason, sizeof choice->reason,
+                 "there are no entries, so the store is read in place");
+        return DCSR_OK;
+    }
     DCSR_TRY(dcsr_i_model_in_use(&model, context));
     if (!model) {
         snprintf(choice->reason, sizeof choice->reason,
