@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static dcsr_context *context;
 static dcsr_names *names;
@@ -265,6 +267,42 @@ static void *read_all(void *argument)
         for (int k = 0; k < PIECE; k++) cr_assert_eq(ids[k], again[k]);
     }
     return NULL;
+}
+
+static rlim_t addresses_in_use(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    cr_assert(file && fscanf(file, "%lu", &pages) == 1);
+    fclose(file);
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+/* ulimit -v, far below the addresses that a dictionary would like to have. */
+Test(names, are_there_under_a_limit_of_address_space)
+{
+    if (TEST_ADDRESS_SANITIZER || TEST_THREAD_SANITIZER || test_on_emulator())
+        cr_skip_test("sanitizers and the emulator have addresses of their own");
+    enum { DICTIONARIES = 10 };
+    dcsr_context *host;
+    dcsr_names *made[DICTIONARIES];
+    struct rlimit before;
+    TEST_OK(dcsr_context_create(&host, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 1}));
+    cr_assert(!getrlimit(RLIMIT_AS, &before));
+    const struct rlimit least = {addresses_in_use() + ((rlim_t)4 << 30), before.rlim_max};
+    cr_assert(!setrlimit(RLIMIT_AS, &least));
+    for (int d = 0; d < DICTIONARIES; d++) {
+        uint64_t id;
+        TEST_OK(dcsr_names_create(&made[d], host));
+        TEST_OK(dcsr_names_add(made[d], 1, &(dcsr_text){"name", 4}, &id));
+        cr_assert_eq(id, 0);
+    }
+    void *much = malloc((size_t)1 << 28);
+    cr_assert(much, "dictionaries leave nothing to others");
+    free(much);
+    cr_assert(!setrlimit(RLIMIT_AS, &before));
+    for (int d = 0; d < DICTIONARIES; d++) dcsr_names_destroy(made[d]);
+    dcsr_context_destroy(host);
 }
 
 Test(names, are_read_while_they_are_added)
