@@ -269,7 +269,7 @@ $(call objects,$(BUILD)/simt,$(SCHEDULER)): private EXTRA = -O2
 $(call objects,$(BUILD)/asan,$(SCHEDULER)): private EXTRA = -O2 -fno-sanitize=all -DSIMT_ASAN=1
 $(call objects,$(BUILD)/tsan,$(SCHEDULER)): private EXTRA = -O2 -fno-sanitize=all -DSIMT_TSAN=1
 
-# What a test computes itself is little: unless CFLAGS were asked for, suites take less time to compile than they save.
+# Tests compute little themselves: optimising them costs more time than it saves. CFLAGS that a user gives are kept.
 ifeq ($(origin CFLAGS),file)
 $(call objects,$(BUILD),$(SUITE_FILES) $(SUPPORT)): private EXTRA = -O1 -g1
 endif

@@ -34,12 +34,11 @@ void dcsr_i_amg_pool_init(dcsr_i_amg_pool *pool, dcsr_context *context)
     pthread_mutex_init(&pool->mutex, NULL);
 }
 
-/* Ends so many turns, and frees the blocks that nothing has asked for in the last `turns`. */
-static void shed(dcsr_i_amg_pool *pool, uint64_t ended, uint64_t turns)
+/* Frees the blocks that nothing has asked for in the last `turns` turns. */
+static void shed(dcsr_i_amg_pool *pool, uint64_t turns)
 {
     int kept = 0;
     pthread_mutex_lock(&pool->mutex);
-    pool->turn += ended;
     for (int b = 0; b < pool->count; b++) {
         const dcsr_i_amg_block block = pool->block[b];
         if (block.turn + turns > pool->turn)
@@ -53,12 +52,15 @@ static void shed(dcsr_i_amg_pool *pool, uint64_t ended, uint64_t turns)
 
 void dcsr_i_amg_pool_turn(dcsr_i_amg_pool *pool)
 {
-    shed(pool, 1, PATIENCE);
+    pthread_mutex_lock(&pool->mutex);
+    pool->turn++;
+    pthread_mutex_unlock(&pool->mutex);
+    shed(pool, PATIENCE);
 }
 
 void dcsr_i_amg_pool_end(dcsr_i_amg_pool *pool)
 {
-    shed(pool, 0, 0);
+    shed(pool, 0);
     pthread_mutex_destroy(&pool->mutex);
 }
 
@@ -95,7 +97,7 @@ static dcsr_status take(dcsr_i_amg_array *array, dcsr_i_amg_pool *pool, uint64_t
         return DCSR_OK;
     }
     if (!dcsr_i_amg_take(array, pool->context, count, size)) return DCSR_OK;
-    shed(pool, 0, 0);
+    shed(pool, 0);
     return dcsr_i_amg_take(array, pool->context, count, size);
 }
 

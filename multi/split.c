@@ -263,6 +263,7 @@ dcsr_status dcsr_i_split_again(dcsr_i_split *split, dcsr_multi_matrix *matrix)
                               .rows = rows,
                               .cols = cols,
                               .values = size ? values : NULL};
+    /* Adding counts one call. */
     dcsr_i_split again = {.calls = split->calls - 1, .entry_bytes = split->entry_bytes};
     dcsr_status status = dcsr_i_split_open(&again, matrix, &e);
     if (status == DCSR_OK) {

@@ -196,35 +196,22 @@ static dcsr_status reserve(dcsr_i_mapping *mapping, dcsr_context *context, const
     return status;
 }
 
+static const dcsr_i_mapping_kind *kind_of(const dcsr_context *context)
+{
+    return context->cuda ? DCSR_I_IN_CUDA(dcsr_i_mapping_on_device) : &on_cpu;
+}
+
 dcsr_status dcsr_i_mapping_reserve(dcsr_i_mapping *mapping, dcsr_context *context, size_t length, size_t unit)
 {
-    const dcsr_i_mapping_kind *kind = &on_cpu;
-    if (context->cuda) kind = DCSR_I_IN_CUDA(dcsr_i_mapping_on_device);
-    return reserve(mapping, context, kind, length, unit);
+    return reserve(mapping, context, kind_of(context), length, unit);
 }
 
-dcsr_status dcsr_i_mapping_reserve_on_host(dcsr_i_mapping *mapping, dcsr_context *context, size_t length,
-                                           size_t unit)
+dcsr_status dcsr_i_mapping_reserve_some(dcsr_i_mapping *mapping, dcsr_context *context, bool on_host,
+                                        size_t length, size_t least, size_t unit)
 {
-    return reserve(mapping, context, &on_cpu, length, unit);
-}
-
-dcsr_status dcsr_i_mapping_reserve_some(dcsr_i_mapping *mapping, dcsr_context *context, size_t length,
-                                        size_t least, size_t unit)
-{
+    const dcsr_i_mapping_kind *kind = on_host ? &on_cpu : kind_of(context);
     dcsr_status status;
-    while ((status = dcsr_i_mapping_reserve(mapping, context, length, unit)) != DCSR_OK &&
-           length / 2 >= least)
-        length /= 2;
-    return status;
-}
-
-dcsr_status dcsr_i_mapping_reserve_some_on_host(dcsr_i_mapping *mapping, dcsr_context *context, size_t length,
-                                                size_t least, size_t unit)
-{
-    dcsr_status status;
-    while ((status = dcsr_i_mapping_reserve_on_host(mapping, context, length, unit)) != DCSR_OK &&
-           length / 2 >= least)
+    while ((status = reserve(mapping, context, kind, length, unit)) != DCSR_OK && length / 2 >= least)
         length /= 2;
     return status;
 }

@@ -64,21 +64,16 @@ static inline uint64_t dcsr_i_round_up(uint64_t value, uint64_t step)
  * much address space. */
 dcsr_status dcsr_i_mapping_reserve(dcsr_i_mapping *mapping, dcsr_context *context, size_t length,
                                    size_t unit);
-/* The same in memory of the host, where the context has a device, too. */
-dcsr_status dcsr_i_mapping_reserve_on_host(dcsr_i_mapping *mapping, dcsr_context *context, size_t length,
-                                           size_t unit);
-/* The same, halved while there is not that much, down to `least`. */
-dcsr_status dcsr_i_mapping_reserve_some(dcsr_i_mapping *mapping, dcsr_context *context, size_t length,
-                                        size_t least, size_t unit);
-dcsr_status dcsr_i_mapping_reserve_some_on_host(dcsr_i_mapping *mapping, dcsr_context *context, size_t length,
-                                                size_t least, size_t unit);
-/* Of the address space that something would like to have, how much it should ask for, so that there can be any number
- * of such: a 32nd of what this process has reserved leaves of 64 TiB, or 256 MiB if that is more; under a limit
- * (ulimit -v) an eighth of what is left of that, or 32 MiB. */
+/* The same, halved while there is not that much, down to `least`; with `on_host` in memory of the host, where the
+ * context has a device, too. */
+dcsr_status dcsr_i_mapping_reserve_some(dcsr_i_mapping *mapping, dcsr_context *context, bool on_host,
+                                        size_t length, size_t least, size_t unit);
+/* How much address space to ask for, `wanted` at most, so that any number can ask: a 32nd of what is left of 64 TiB,
+ * or 256 MiB if that is more; under a limit (ulimit -v) an eighth of what is left of that, or 32 MiB. */
 size_t dcsr_i_mapping_share(size_t wanted);
-/* Of what a context's matrices may reserve: as much as was asked for when it was created, or else a share. */
+/* How much a matrix of the context asks for: the reserve_bytes that the user gave, or else a share. */
 size_t dcsr_i_mapping_share_of(const dcsr_context *context);
-/* Counts what is reserved otherwise; a negative number gives it back. */
+/* Counts what is reserved without a mapping; a negative number gives it back. */
 void dcsr_i_mapping_count(int64_t bytes);
 /* Gives everything back. A zeroed mapping is fine. */
 void dcsr_i_mapping_release(dcsr_i_mapping *mapping);

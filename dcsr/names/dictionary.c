@@ -286,9 +286,9 @@ static dcsr_status furnish(dcsr_names *names)
     enum { FEW = 1 << 24 }; /* bytes */
     const size_t most = dcsr_i_mapping_share_of(names->context),
                  offsets = (DCSR_NAMES_MOST + 1) * sizeof *names->offset;
-    DCSR_TRY(dcsr_i_mapping_reserve_some_on_host(&names->byte_memory, names->context, most, FEW, UNIT));
-    DCSR_TRY(dcsr_i_mapping_reserve_some_on_host(&names->offset_memory, names->context,
-                                                 offsets < most / 2 ? offsets : most / 2, FEW, UNIT));
+    DCSR_TRY(dcsr_i_mapping_reserve_some(&names->byte_memory, names->context, true, most, FEW, UNIT));
+    DCSR_TRY(dcsr_i_mapping_reserve_some(&names->offset_memory, names->context, true,
+                                         offsets < most / 2 ? offsets : most / 2, FEW, UNIT));
     names->bytes = names->byte_memory.start;
     names->offset = (uint64_t *)names->offset_memory.start;
     DCSR_TRY(make_room(&names->offset_memory, &names->offset_room, sizeof *names->offset));

@@ -8,8 +8,8 @@
  * the lock is held. */
 enum { LOOKED_THROUGH = 64, REMOVED_FROM = 1024, MOVED = 4096, MOST_LOOKED_THROUGH = 1 << 16 };
 
-/* Segments that rows give up are of use to others only once their whole block is free: after so many places taken the
- * worker looks whether rows should be moved together. */
+/* A segment that a row gives up can be used again only when its whole block is free. So each time that this many places
+ * have been taken, the worker checks whether to move rows together. */
 enum { LOOKED_AT = 1 << 15 };
 
 /* The row of an entry. */

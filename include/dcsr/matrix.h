@@ -99,8 +99,9 @@ typedef struct dcsr_matrix_options {
     int segments; /* K: segments per row before the row is rewritten into one; 0: DCSR_DEFAULT_SEGMENTS */
     dcsr_defragmentation defragmentation;
     dcsr_resolution resolve;
-    uint64_t queue_limit;  /* bytes that waiting changes take, some hundred of which are a change's own; at
-                              that limit whoever asks for another waits. 0: 512 MiB */
+    uint64_t
+        queue_limit; /* bytes that waiting changes may take, each about 900 besides its entries; when they
+                              are reached, the next call waits. 0: 512 MiB */
     bool refuse_when_full; /* return DCSR_ERROR_BUSY instead of waiting for room */
     /* The matrix also maintains its transpose, from the same batches, so that views have both at once and
        whatever needs columns (CSC views, products with the transpose) costs no transposition. Inserting and

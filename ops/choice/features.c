@@ -146,14 +146,14 @@ static dcsr_status read_drawn(reading *r, const dcsr_i_rows *rows, uint64_t draw
     return status;
 }
 
-/* How many rows of so many entries are to be drawn. */
+/* How many rows to draw, if a row has so many entries on average. */
 static uint64_t draws_of(double entries)
 {
     const double wanted = entries > 0 ? WHOLE_ENTRIES / entries : MOST_ROWS;
     return wanted < LEAST_ROWS ? LEAST_ROWS : wanted > MOST_ROWS ? MOST_ROWS : (uint64_t)wanted;
 }
 
-/* The same where all are brought as a whole before any is looked at; those in use have `used` entries. Two or more. */
+/* The same for a GPU, which sends whole rows: fewer, but at least two, if rows in use have many entries (`used`). */
 static uint64_t draws_of_whole(double entries, double used)
 {
     const uint64_t draws = draws_of(entries);

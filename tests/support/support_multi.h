@@ -26,8 +26,8 @@ static inline void set_devices(void)
 #endif
 }
 
-/* Opens so many devices of the kind that suites are run on: shares of the cpu; or GPUs, of which the first is shared by
- * those for which there is none. */
+/* Opens `count` devices: shares of the cpu, or GPUs if the suite runs on these. If there are too few GPUs, several
+ * devices share the first. */
 static inline dcsr_multi *test_devices_with(int count, const dcsr_multi_options *options)
 {
     dcsr_multi *devices;

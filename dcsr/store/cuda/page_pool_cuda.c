@@ -15,8 +15,8 @@ dcsr_status dcsr_i_cuda_slots_init(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix
      * there, less rather than none. */
     enum { FEW = 1 << 26 }; /* bytes */
     const size_t length = dcsr_i_mapping_share_of(context) / 2;
-    return dcsr_i_mapping_reserve_some(&slots->memory, context, length > page_size ? length : page_size, FEW,
-                                       page_size);
+    return dcsr_i_mapping_reserve_some(&slots->memory, context, false,
+                                       length > page_size ? length : page_size, FEW, page_size);
 }
 
 void dcsr_i_cuda_slots_destroy(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix)
